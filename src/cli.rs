@@ -1,0 +1,295 @@
+//! The command line: what can be typed, and one match arm a command.
+
+mod demo;
+mod key;
+mod pulse;
+mod serve;
+mod watch;
+
+use std::io::Write;
+use std::net::SocketAddr;
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use clap::{Args, Parser, Subcommand, ValueEnum};
+
+use crate::wire::id::{AgentId, Slug};
+
+/// Something about the machine, the settings or the arguments is wrong, not what was asked for:
+/// the program ends with 2 instead of 1.
+#[derive(Debug, thiserror::Error)]
+#[error("{0}")]
+pub struct Environment(pub String);
+
+/// A signal ended the program after it had tidied up: the exit code is 128 + its number.
+#[derive(Debug, thiserror::Error)]
+#[error("stopped by signal {0}")]
+pub struct Stopped(pub i32);
+
+#[derive(Debug, Parser)]
+#[command(
+    name = "prickle",
+    version,
+    about = "Watch the coding agents of a team live, and run the small room that they report to",
+    after_help = "Exit codes: 0 fine, 1 no or failed, 2 usage or environment, 130/143 stopped by a signal.\n\
+                  Start here: prickle demo",
+    arg_required_else_help = true
+)]
+struct Cli {
+    #[command(subcommand)]
+    command: Command,
+    #[command(flatten)]
+    reach: Reach,
+}
+
+/// Which room, and with whose key. The token itself is never an argument: other users could read it.
+#[derive(Debug, Clone, Default, Args)]
+pub struct Reach {
+    /// The room's address, like <http://127.0.0.1:7766> [env: PRICKLE_SERVER]
+    #[arg(long, global = true, value_name = "URL")]
+    pub server: Option<String>,
+    /// A file that holds the token [env: PRICKLE_TOKEN_FILE; or the token itself in PRICKLE_TOKEN]
+    #[arg(long, global = true, value_name = "FILE")]
+    pub token_file: Option<PathBuf>,
+    /// Let a token go over plain HTTP to another machine
+    #[arg(long, global = true)]
+    pub insecure: bool,
+}
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    /// Look at a full room with a made-up cast, on this machine alone
+    Demo(DemoArgs),
+    /// Watch a room
+    Watch(WatchArgs),
+    /// Report a pulse from a shell or a hook
+    Pulse(PulseArgs),
+    /// Run a room
+    Serve(ServeArgs),
+    /// Make, list and revoke the keys of a room on this machine
+    #[command(subcommand)]
+    Key(KeyCommand),
+}
+
+#[derive(Debug, Args)]
+struct DemoArgs {
+    /// Write this many frames as text instead of opening the screen
+    #[arg(long, value_name = "N")]
+    frames: Option<u32>,
+    #[command(flatten)]
+    look: Look,
+}
+
+/// How the screen looks.
+#[derive(Debug, Clone, Default, Args)]
+pub struct Look {
+    /// Two columns, one above the other, or cards; by the terminal's width if left out
+    #[arg(long, value_enum, value_name = "LAYOUT")]
+    pub layout: Option<Layout>,
+    /// Draw with ASCII characters only
+    #[arg(long)]
+    pub ascii: bool,
+}
+
+/// The Room view's layouts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum Layout {
+    /// List and detail side by side
+    Columns,
+    /// List above detail
+    Stacked,
+    /// One card an agent, for a narrow pane
+    Cards,
+}
+
+#[derive(Debug, Args)]
+#[command(after_help = "With no terminal on stdout the room is told as plain sentences, as with --plain.")]
+struct WatchArgs {
+    /// The room [env: PRICKLE_PROJECT]
+    project: Option<Slug>,
+    /// Show the room as it is now, and end
+    #[arg(long)]
+    once: bool,
+    /// Write JSON: the feed's frames, a line each; with --once the snapshot
+    #[arg(long)]
+    json: bool,
+    /// Write one sentence a change, for screen readers, logs and pipes
+    #[arg(long, conflicts_with = "json")]
+    plain: bool,
+    /// Also write what is heard into a file that --replay can show again
+    #[arg(long, value_name = "FILE")]
+    record: Option<PathBuf>,
+    /// Show a recorded room instead of a live one
+    #[arg(long, value_name = "FILE", conflicts_with = "record")]
+    replay: Option<PathBuf>,
+    /// Show the recorded room as it was at this moment, standing still (RFC 3339)
+    #[arg(long, value_name = "TIME", requires = "replay")]
+    at: Option<chrono::DateTime<chrono::FixedOffset>>,
+    #[command(flatten)]
+    look: Look,
+}
+
+#[derive(Debug, Args)]
+struct PulseArgs {
+    /// The room [env: PRICKLE_PROJECT]
+    #[arg(long, value_name = "P")]
+    project: Option<Slug>,
+    /// What you are doing
+    #[arg(long, value_name = "TEXT")]
+    doing: String,
+    /// online, working, idle, asleep, away or offline
+    #[arg(long, value_name = "A")]
+    availability: Option<String>,
+    /// The task
+    #[arg(long, value_name = "T")]
+    task: Option<String>,
+    /// The branch
+    #[arg(long, value_name = "B")]
+    branch: Option<String>,
+    /// A file you work on; may be given again
+    #[arg(long = "file", value_name = "F")]
+    files: Vec<String>,
+    /// The last decision
+    #[arg(long, value_name = "TEXT")]
+    decision: Option<String>,
+    /// What you are about to do: add, change, remove, rename, revert or migrate
+    #[arg(long, value_name = "KIND")]
+    intent: Option<String>,
+    /// A path or pattern of the intent; may be given again
+    #[arg(long = "path", value_name = "P", requires = "intent")]
+    paths: Vec<String>,
+    /// A named area of the intent; may be given again
+    #[arg(long = "area", value_name = "A", requires = "intent")]
+    areas: Vec<String>,
+    /// Write the room's answer as JSON
+    #[arg(long)]
+    json: bool,
+}
+
+#[derive(Debug, Args)]
+struct ServeArgs {
+    /// Where to listen; port 0 takes a free one and says which
+    #[arg(long, value_name = "HOST:PORT", default_value = "127.0.0.1:7766")]
+    addr: String,
+    /// The room's database; made where it is missing [default: room.db in the data folder]
+    #[arg(long, value_name = "PATH")]
+    db: Option<PathBuf>,
+}
+
+#[derive(Debug, Subcommand)]
+enum KeyCommand {
+    /// Make a key; the token is written to stdout once and stored nowhere in the clear
+    Create(KeyCreateArgs),
+    /// List the keys, without their tokens
+    List(KeyListArgs),
+    /// Revoke a key by the id that `key list` shows; a running room closes its streams
+    Revoke(KeyRevokeArgs),
+}
+
+#[derive(Debug, Args)]
+struct KeyCreateArgs {
+    /// What the key may do: person, oauth, client, project, runner-device, runner-tasks or execution
+    #[arg(long, value_name = "KIND")]
+    kind: String,
+    /// The agent that the key speaks for, as OWNER/NAME
+    #[arg(long, value_name = "OWNER/NAME", required_unless_present = "owner", conflicts_with = "owner")]
+    agent: Option<AgentId>,
+    /// The person's handle, for --kind person
+    #[arg(long, value_name = "OWNER")]
+    owner: Option<Slug>,
+    /// A room it may enter; may be given again
+    #[arg(long = "project", value_name = "P", required_unless_present = "all")]
+    projects: Vec<Slug>,
+    /// Let it into every room of this database
+    #[arg(long, conflicts_with = "projects")]
+    all: bool,
+    /// The task of a woken run, for --kind execution
+    #[arg(long, value_name = "T")]
+    task: Option<String>,
+    /// A note of yours that `key list` shows
+    #[arg(long, value_name = "L")]
+    label: Option<String>,
+    /// Keep the token in credentials.toml (0600) for the room that --server names, instead of writing it out
+    #[arg(long)]
+    save: bool,
+    /// The room's database [default: room.db in the data folder]
+    #[arg(long, value_name = "PATH")]
+    db: Option<PathBuf>,
+}
+
+#[derive(Debug, Args)]
+struct KeyListArgs {
+    /// Write JSON
+    #[arg(long)]
+    json: bool,
+    /// The room's database [default: room.db in the data folder]
+    #[arg(long, value_name = "PATH")]
+    db: Option<PathBuf>,
+}
+
+#[derive(Debug, Args)]
+struct KeyRevokeArgs {
+    /// The key's id
+    id: i64,
+    /// The room's database [default: room.db in the data folder]
+    #[arg(long, value_name = "PATH")]
+    db: Option<PathBuf>,
+}
+
+/// Parses, runs, and says in words why it failed.
+pub fn main() -> ExitCode {
+    let cli = match Cli::try_parse() {
+        Ok(cli) => cli,
+        Err(error) => {
+            let code = if error.use_stderr() { 2 } else { 0 };
+            // Clap prints help to stdout and faults to stderr; a closed pipe is no fault of ours.
+            let _ = error.print();
+            return ExitCode::from(code);
+        }
+    };
+    match run(cli) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => explain(&error),
+    }
+}
+
+fn run(cli: Cli) -> anyhow::Result<()> {
+    match cli.command {
+        Command::Demo(args) => demo::run(args),
+        Command::Watch(args) => watch::run(args, &cli.reach),
+        Command::Pulse(args) => pulse::run(args, &cli.reach),
+        Command::Serve(args) => serve::run(args),
+        Command::Key(command) => key::run(command, &cli.reach),
+    }
+}
+
+/// Says on stderr why it failed, in one line, and chooses the exit code.
+fn explain(error: &anyhow::Error) -> ExitCode {
+    let cause = |chain: &mut anyhow::Chain<'_>| {
+        chain.any(|e| {
+            e.downcast_ref::<std::io::Error>().is_some_and(|e| e.kind() == std::io::ErrorKind::BrokenPipe)
+        })
+    };
+    if cause(&mut error.chain()) {
+        return ExitCode::SUCCESS; // the reader had enough
+    }
+    if let Some(Stopped(signal)) = error.downcast_ref() {
+        return ExitCode::from(u8::try_from(128 + signal).unwrap_or(1));
+    }
+    let text = crate::shown::line(&format!("{error:#}"));
+    let _ = writeln!(std::io::stderr(), "prickle: {text}");
+    let environment = error.chain().any(|e| e.is::<Environment>());
+    ExitCode::from(if environment { 2 } else { 1 })
+}
+
+/// `HOST:PORT` as addresses, or what is wrong with it.
+fn addresses(text: &str) -> anyhow::Result<Vec<SocketAddr>> {
+    use std::net::ToSocketAddrs;
+    let found: Vec<SocketAddr> = text
+        .to_socket_addrs()
+        .map_err(|e| {
+            Environment(format!("--addr {text} is no HOST:PORT to listen on ({e}); try 127.0.0.1:7766"))
+        })?
+        .collect();
+    Ok(found)
+}

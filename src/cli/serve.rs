@@ -1,0 +1,5 @@
+//! `prickle serve`.
+
+pub(super) fn run(args: super::ServeArgs) -> anyhow::Result<()> {
+    anyhow::bail!("not yet")
+}
