@@ -94,16 +94,23 @@ pub enum KeyError {
 
 /// The keys of a database. Takes no lock: a room may run on it.
 #[derive(Debug)]
-pub struct KeyStore {
-}
+pub struct KeyStore {}
 
 impl KeyStore {
     /// Opens the database at `path`, or makes it.
-    pub fn open(path: &Path) -> Result<Self, OpenError> { unimplemented!() }
+    pub fn open(path: &Path) -> Result<Self, OpenError> {
+        unimplemented!()
+    }
     /// Makes a key, and the owner, agent and projects that are missing.
-    pub fn create(&mut self, key: &NewKey, now: Time) -> Result<Token, KeyError> { unimplemented!() }
+    pub fn create(&mut self, key: &NewKey, now: Time) -> Result<Token, KeyError> {
+        unimplemented!()
+    }
     /// Every key, oldest first, the revoked ones too.
-    pub fn list(&self) -> Result<Vec<KeyRow>, KeyError> { unimplemented!() }
+    pub fn list(&self) -> Result<Vec<KeyRow>, KeyError> {
+        unimplemented!()
+    }
     /// Revokes a key; a running room notices within a second.
-    pub fn revoke(&mut self, id: i64, now: Time) -> Result<(), KeyError> { unimplemented!() }
+    pub fn revoke(&mut self, id: i64, now: Time) -> Result<(), KeyError> {
+        unimplemented!()
+    }
 }

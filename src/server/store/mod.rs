@@ -119,40 +119,78 @@ pub struct Subscription {
 
 /// The room's memory and its database. Cheap to clone.
 #[derive(Debug, Clone)]
-pub struct Store {
-}
+pub struct Store {}
 
 impl Store {
     /// Opens the database at `path`, or makes it, and locks it against a second room.
-    pub fn open(path: &Path, options: Options) -> Result<Self, OpenError> { unimplemented!() }
+    pub fn open(path: &Path, options: Options) -> Result<Self, OpenError> {
+        unimplemented!()
+    }
     /// Which database this is: random, made with it.
-    pub fn epoch(&self) -> &Arc<str> { unimplemented!() }
+    pub fn epoch(&self) -> &Arc<str> {
+        unimplemented!()
+    }
     /// The room's clock.
-    pub fn clock(&self) -> &Clock { unimplemented!() }
+    pub fn clock(&self) -> &Clock {
+        unimplemented!()
+    }
     /// Whose token this is; `None` for an unknown or revoked one. An unknown one is looked up in the
     /// database first, so that a new key works at once.
-    pub fn authenticate(&self, token: &str) -> Option<Arc<Caller>> { unimplemented!() }
+    pub fn authenticate(&self, token: &str) -> Option<Arc<Caller>> {
+        unimplemented!()
+    }
     /// Whether the key is still good.
-    pub fn alive(&self, key: i64) -> bool { unimplemented!() }
+    pub fn alive(&self, key: i64) -> bool {
+        unimplemented!()
+    }
     /// Changes whenever keys were read anew: time to ask [`Store::alive`] again.
-    pub fn revoked(&self) -> watch::Receiver<u64> { unimplemented!() }
+    pub fn revoked(&self) -> watch::Receiver<u64> {
+        unimplemented!()
+    }
     /// The projects that exist and that the caller may enter, in order.
-    pub fn projects(&self, caller: &Caller) -> Vec<Slug> { unimplemented!() }
+    pub fn projects(&self, caller: &Caller) -> Vec<Slug> {
+        unimplemented!()
+    }
     /// Whether the project exists and the caller may enter it.
-    pub fn sees(&self, caller: &Caller, project: &Slug) -> bool { unimplemented!() }
+    pub fn sees(&self, caller: &Caller, project: &Slug) -> bool {
+        unimplemented!()
+    }
     /// What to answer where [`Store::sees`] says no, or where the text is no slug at all.
-    pub fn no_such_project(&self, caller: &Caller, project: &str) -> Refusal { unimplemented!() }
+    pub fn no_such_project(&self, caller: &Caller, project: &str) -> Refusal {
+        unimplemented!()
+    }
     /// Takes an agent's report; returns its pulse, or `None` where it has none. Checks everything but the
     /// schema. Answers after the event is durable.
-    pub async fn update_pulse(&self, caller: Arc<Caller>, report: PulseReport) -> Result<Option<Arc<Pulse>>, CallError> { unimplemented!() }
+    pub async fn update_pulse(
+        &self,
+        caller: Arc<Caller>,
+        report: PulseReport,
+    ) -> Result<Option<Arc<Pulse>>, CallError> {
+        unimplemented!()
+    }
     /// Takes a runner's report of a run. Answers after the record is durable.
-    pub async fn report_run(&self, caller: Arc<Caller>, report: RunReport) -> Result<Run, CallError> { unimplemented!() }
+    pub async fn report_run(&self, caller: Arc<Caller>, report: RunReport) -> Result<Run, CallError> {
+        unimplemented!()
+    }
     /// The records that the caller may read, newest first: none unless it is a person. `limit` 1 to 1000.
-    pub async fn runs(&self, caller: &Caller, cursor: Option<&str>, limit: u32) -> Result<RunPage, CallError> { unimplemented!() }
+    pub async fn runs(
+        &self,
+        caller: &Caller,
+        cursor: Option<&str>,
+        limit: u32,
+    ) -> Result<RunPage, CallError> {
+        unimplemented!()
+    }
     /// The room as it is.
-    pub fn snapshot(&self, project: &Slug) -> Snapshot { unimplemented!() }
+    pub fn snapshot(&self, project: &Slug) -> Snapshot {
+        unimplemented!()
+    }
     /// A watcher's place in the room: what it missed after `after` (epoch and seq), or else the whole picture.
-    pub async fn subscribe(&self, project: &Slug, after: Option<(&str, u64)>) -> Subscription { unimplemented!() }
+    pub async fn subscribe(&self, project: &Slug, after: Option<(&str, u64)>) -> Subscription {
+        unimplemented!()
+    }
     /// Answers what is under way, writes the log into the database file and releases the lock.
-    pub async fn close(&self) { unimplemented!() }
+    pub async fn close(&self) {
+        unimplemented!()
+    }
 }
