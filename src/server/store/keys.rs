@@ -126,33 +126,13 @@ pub enum KeyError {
 
 /// The keys of a database. Takes no lock: a room may run on it.
 #[derive(Debug)]
-<<<<<<< HEAD
-pub struct KeyStore {}
-=======
 pub struct KeyStore {
     connection: Connection,
 }
->>>>>>> store
 
 impl KeyStore {
     /// Opens the database at `path`, or makes it.
     pub fn open(path: &Path) -> Result<Self, OpenError> {
-<<<<<<< HEAD
-        unimplemented!()
-    }
-    /// Makes a key, and the owner, agent and projects that are missing.
-    pub fn create(&mut self, key: &NewKey, now: Time) -> Result<Token, KeyError> {
-        unimplemented!()
-    }
-    /// Every key, oldest first, the revoked ones too.
-    pub fn list(&self) -> Result<Vec<KeyRow>, KeyError> {
-        unimplemented!()
-    }
-    /// Revokes a key; a running room notices within a second.
-    pub fn revoke(&mut self, id: i64, now: Time) -> Result<(), KeyError> {
-        unimplemented!()
-    }
-=======
         Ok(Self { connection: Database::prepare(path)?.open_to_share()? })
     }
 
@@ -338,5 +318,4 @@ pub(super) fn note_uses(connection: &mut Connection, uses: &[(i64, i64)]) -> rus
         .execute(params![key, at])?;
     }
     step.commit()
->>>>>>> store
 }
