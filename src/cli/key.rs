@@ -24,7 +24,9 @@ pub(super) fn run(command: KeyCommand, _reach: &super::Reach) -> anyhow::Result<
 
 fn create(args: KeyCreateArgs) -> anyhow::Result<()> {
     if args.save {
-        return Err(usage("--save is not available here yet: write the token to a file of mode 0600 instead"));
+        return Err(usage(
+            "--save is not available here yet: write the token to a file of mode 0600 instead",
+        ));
     }
     let path = database(args.db.as_deref())?;
     let key = asked(args)?;
@@ -32,7 +34,10 @@ fn create(args: KeyCreateArgs) -> anyhow::Result<()> {
     let mut stdout = std::io::stdout();
     if stdout.is_terminal() {
         // Before the token, so that nobody finds out too late. On stderr: stdout is the token alone.
-        writeln!(std::io::stderr(), "This token is shown once; the room keeps only its hash. Put it away now:")?;
+        writeln!(
+            std::io::stderr(),
+            "This token is shown once; the room keeps only its hash. Put it away now:"
+        )?;
     }
     writeln!(stdout, "{}", token.as_str()).and_then(|()| stdout.flush()).with_context(|| {
         format!("key {0} was made, but its token could not be written; `prickle key revoke {0}`", token.key())
@@ -55,9 +60,7 @@ fn asked(args: KeyCreateArgs) -> anyhow::Result<NewKey> {
         (None, Some(agent)) => {
             if !kind.is_agent() {
                 let owner = agent.owner();
-                faults.push(format!(
-                    "a person is no agent: type --owner {owner} instead of --agent {agent}"
-                ));
+                faults.push(format!("a person is no agent: type --owner {owner} instead of --agent {agent}"));
             }
             Some(Holder::Agent(agent))
         }
@@ -79,7 +82,9 @@ fn asked(args: KeyCreateArgs) -> anyhow::Result<NewKey> {
         (None, Kind::Execution) => {
             faults.push("a woken run's key is for one task: type --task T too".to_owned());
         }
-        (Some(task), Kind::Execution) if !is_task(task) => faults.push(format!("--task {task} {}", BadId::Task)),
+        (Some(task), Kind::Execution) if !is_task(task) => {
+            faults.push(format!("--task {task} {}", BadId::Task))
+        }
         (Some(_), kind) if kind != Kind::Execution => {
             faults.push(format!("only a key of kind execution has a task: leave --task out for {kind}"));
         }
@@ -101,7 +106,10 @@ fn list(args: &KeyListArgs) -> anyhow::Result<()> {
         serde_json::to_writer_pretty(&mut stdout, &keys)?;
         writeln!(stdout)?;
     } else if keys.is_empty() {
-        writeln!(std::io::stderr(), "No keys yet. A first one: prickle key create --kind person --owner YOU --all")?;
+        writeln!(
+            std::io::stderr(),
+            "No keys yet. A first one: prickle key create --kind person --owner YOU --all"
+        )?;
     } else {
         write!(stdout, "{}", table(&keys))?;
     }
@@ -144,7 +152,11 @@ fn table(keys: &[KeyRow]) -> String {
 
 fn revoke(args: &KeyRevokeArgs) -> anyhow::Result<()> {
     open(&existing(args.db.as_deref())?)?.revoke(args.id, Clock::default().now())?;
-    writeln!(std::io::stderr(), "Key {} is revoked; a running room closes its streams within seconds.", args.id)?;
+    writeln!(
+        std::io::stderr(),
+        "Key {} is revoked; a running room closes its streams within seconds.",
+        args.id
+    )?;
     Ok(())
 }
 
