@@ -6,7 +6,8 @@ use std::path::{Path, PathBuf};
 use anyhow::Context;
 use unicode_width::UnicodeWidthStr;
 
-use super::{Environment, KeyCommand, KeyCreateArgs, KeyListArgs, KeyRevokeArgs};
+use super::{Environment, KeyCommand, KeyCreateArgs, KeyListArgs, KeyRevokeArgs, Reach};
+use crate::config::{Config, Folders, Surroundings};
 use crate::rules::{Kind, Scope};
 use crate::server::clock::Clock;
 use crate::server::store::keys::{Holder, KeyRow, KeyStore, NewKey};
@@ -14,30 +15,44 @@ use crate::shown;
 use crate::wire::Time;
 use crate::wire::id::{BadId, is_task};
 
-pub(super) fn run(command: KeyCommand, _reach: &super::Reach) -> anyhow::Result<()> {
+pub(super) fn run(command: KeyCommand, reach: &Reach) -> anyhow::Result<()> {
     match command {
-        KeyCommand::Create(args) => create(args),
+        KeyCommand::Create(args) => create(args, reach),
         KeyCommand::List(args) => list(&args),
         KeyCommand::Revoke(args) => revoke(&args),
     }
 }
 
-fn create(args: KeyCreateArgs) -> anyhow::Result<()> {
-    if args.save {
-        return Err(usage(
-            "--save is not available here yet: write the token to a file of mode 0600 instead",
-        ));
-    }
+fn create(args: KeyCreateArgs, reach: &Reach) -> anyhow::Result<()> {
     let path = database(args.db.as_deref())?;
+    let save = args.save.then(|| Config::load(reach)).transpose()?;
     let key = asked(args)?;
-    let token = open(&path)?.create(&key, Clock::default().now())?;
+    let mut keys = open(&path)?;
+    let token = keys.create(&key, Clock::default().now())?;
+    let mut stderr = std::io::stderr();
+    if let Some(config) = save {
+        let kept = token.as_str().parse().map_err(anyhow::Error::from);
+        match kept.and_then(|token| Ok(config.save(&token)?)) {
+            Ok(file) => {
+                let (key, server) = (token.key(), &config.server);
+                writeln!(
+                    stderr,
+                    "Key {key} for {server} is kept in {}.",
+                    shown::line(&file.to_string_lossy())
+                )?;
+                return Ok(());
+            }
+            Err(error) => {
+                // Nobody has its token, so nobody can use it.
+                keys.revoke(token.key(), Clock::default().now())?;
+                return Err(error.context("the token could not be kept, so its key was revoked"));
+            }
+        }
+    }
     let mut stdout = std::io::stdout();
     if stdout.is_terminal() {
         // Before the token, so that nobody finds out too late. On stderr: stdout is the token alone.
-        writeln!(
-            std::io::stderr(),
-            "This token is shown once; the room keeps only its hash. Put it away now:"
-        )?;
+        writeln!(stderr, "This token is shown once; the room keeps only its hash. Put it away now:")?;
     }
     writeln!(stdout, "{}", token.as_str()).and_then(|()| stdout.flush()).with_context(|| {
         format!("key {0} was made, but its token could not be written; `prickle key revoke {0}`", token.key())
@@ -83,7 +98,7 @@ fn asked(args: KeyCreateArgs) -> anyhow::Result<NewKey> {
             faults.push("a woken run's key is for one task: type --task T too".to_owned());
         }
         (Some(task), Kind::Execution) if !is_task(task) => {
-            faults.push(format!("--task {task} {}", BadId::Task))
+            faults.push(format!("--task {task} {}", BadId::Task));
         }
         (Some(_), kind) if kind != Kind::Execution => {
             faults.push(format!("only a key of kind execution has a task: leave --task out for {kind}"));
@@ -165,7 +180,10 @@ fn usage(text: impl Into<String>) -> anyhow::Error {
 }
 
 fn database(path: Option<&Path>) -> anyhow::Result<PathBuf> {
-    path.map(Path::to_owned).ok_or_else(|| usage("say which room's database: type --db PATH"))
+    match path {
+        Some(path) => Ok(path.to_owned()),
+        None => Ok(Folders::find(&Surroundings::real())?.database()),
+    }
 }
 
 /// Looking for keys must not make a database where there is none.
