@@ -167,6 +167,10 @@ struct PulseArgs {
 }
 
 #[derive(Debug, Args)]
+#[command(
+    after_help = "SIGTERM and SIGINT close the room in order; it then exits with 0. The log goes to stderr; \
+                  PRICKLE_LOG=debug, or a filter like prickle=trace, makes it say more."
+)]
 struct ServeArgs {
     /// Where to listen; port 0 takes a free one and says which
     #[arg(long, value_name = "HOST:PORT", default_value = "127.0.0.1:7766")]
