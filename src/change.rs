@@ -1,1 +1,86 @@
-//! change
+//! What an agent's new pulse says that its last one did not.
+
+use crate::wire::pulse::{Availability, Intent, Pulse, RunFailure};
+
+/// One difference between two pulses of one agent, in the order a person would tell them.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Change<'a> {
+    /// The runner said that a run failed.
+    Failed(&'a RunFailure),
+    /// The failure was cleared.
+    Cleared,
+    /// It declares an intent.
+    Intends {
+        /// The new intent.
+        intent: &'a Intent,
+        /// The one that it replaces.
+        before: Option<&'a Intent>,
+    },
+    /// Its intent was withdrawn.
+    IntendsNothing,
+    /// It says that it is there, at work, idle, …
+    Availability {
+        /// The first pulse has none before it.
+        from: Option<&'a Availability>,
+        /// What it says now.
+        to: &'a Availability,
+    },
+    /// It does something else; empty: it no longer says what.
+    Doing(&'a str),
+    /// It is on another branch.
+    Branch(Option<&'a str>),
+    /// It is at another task.
+    Task(Option<&'a str>),
+    /// It works on other files.
+    Files(&'a [String]),
+    /// It decided something.
+    Decided(&'a str),
+}
+
+/// The differences; none where a report repeats the last one. `before` is `None` for an agent's first pulse.
+pub fn between<'a>(before: Option<&'a Pulse>, after: &'a Pulse) -> Vec<Change<'a>> {
+    let mut changes = Vec::new();
+    match (before.and_then(|b| b.run_failure.as_ref()), after.run_failure.as_ref()) {
+        (was, Some(now)) if was != Some(now) => changes.push(Change::Failed(now)),
+        (Some(_), None) => changes.push(Change::Cleared),
+        _ => {}
+    }
+    let was = before.and_then(|b| b.intent.as_ref());
+    match (was, after.intent.as_ref()) {
+        (was, Some(intent)) if !was.is_some_and(|was| same_intent(was, intent)) => {
+            changes.push(Change::Intends { intent, before: was });
+        }
+        (Some(_), None) => changes.push(Change::IntendsNothing),
+        _ => {}
+    }
+    let from = before.map(|b| &b.availability);
+    if from != Some(&after.availability) {
+        changes.push(Change::Availability { from, to: &after.availability });
+    }
+    let doing = before.map_or("", |b| b.doing.as_str());
+    if doing != after.doing {
+        changes.push(Change::Doing(&after.doing));
+    }
+    let branch = before.and_then(|b| b.branch.as_deref());
+    if branch != after.branch.as_deref() {
+        changes.push(Change::Branch(after.branch.as_deref()));
+    }
+    let task = before.and_then(|b| b.task_id.as_deref());
+    if task != after.task_id.as_deref() {
+        changes.push(Change::Task(after.task_id.as_deref()));
+    }
+    let files = before.map_or(&[][..], |b| b.files.as_slice());
+    if files != after.files {
+        changes.push(Change::Files(&after.files));
+    }
+    let decision = before.and_then(|b| b.last_decision.as_deref());
+    if let Some(now) = after.last_decision.as_deref().filter(|now| Some(*now) != decision) {
+        changes.push(Change::Decided(now));
+    }
+    changes
+}
+
+/// Whether two intents say the same, whenever they end: repeating one only makes it hold longer.
+fn same_intent(a: &Intent, b: &Intent) -> bool {
+    a.kind == b.kind && a.paths == b.paths && a.areas == b.areas
+}

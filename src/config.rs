@@ -1,1 +1,348 @@
-//! config
+//! Files, environment and flags made into one [`Config`]: the only reader of them.
+//!
+//! Flags count over the environment, that over the nearest `.prickle.toml` (which may hold only `project`),
+//! that over the user's `config.toml`. A key goes only to the address that it was given for: one from
+//! `config.toml` to that file's server, one from `credentials.toml` to the server that it stands under.
+
+mod credentials;
+mod file;
+
+use std::collections::BTreeMap;
+use std::ffi::OsString;
+use std::fs;
+use std::io::Read;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use etcetera::BaseStrategy;
+
+pub use self::file::Ambiguous;
+use self::file::Settings;
+use crate::cli::{Environment, Reach};
+pub use crate::client::{Access, Server, Token};
+use crate::shown;
+use crate::wire::id::Slug;
+
+/// Environment variables and the folder that a command was started in.
+#[derive(Debug, Clone)]
+pub struct Surroundings {
+    vars: BTreeMap<OsString, OsString>,
+    folder: PathBuf,
+}
+
+impl Surroundings {
+    /// Those of this process.
+    pub fn real() -> Self {
+        let folder = std::env::current_dir().unwrap_or_else(|_| PathBuf::from("."));
+        Self { vars: std::env::vars_os().collect(), folder }
+    }
+
+    /// Made-up ones.
+    pub fn new<'a>(folder: &Path, vars: impl IntoIterator<Item = (&'a str, &'a str)>) -> Self {
+        let vars = vars.into_iter().map(|(name, value)| (name.into(), value.into())).collect();
+        Self { vars, folder: folder.to_owned() }
+    }
+
+    /// A variable that is set and not empty.
+    fn os(&self, name: &str) -> Option<&OsString> {
+        self.vars.get(&OsString::from(name)).filter(|value| !value.is_empty())
+    }
+
+    fn text(&self, name: &str) -> Result<Option<&str>, Environment> {
+        let Some(value) = self.os(name) else { return Ok(None) };
+        value.to_str().map(Some).ok_or_else(|| Environment(format!("{name} is not UTF-8")))
+    }
+}
+
+/// Where prickle's files are.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Folders {
+    /// `config.toml`, `credentials.toml` and themes.
+    pub config: PathBuf,
+    /// The room's database.
+    pub data: PathBuf,
+    /// Logs.
+    pub state: PathBuf,
+}
+
+impl Folders {
+    /// `$PRICKLE_HOME` for everything, or else the XDG folders.
+    pub fn find(around: &Surroundings) -> Result<Self, Environment> {
+        if let Some(home) = around.os("PRICKLE_HOME") {
+            let home = around.folder.join(home);
+            return Ok(Self { config: home.clone(), data: home.clone(), state: home });
+        }
+        let base = etcetera::choose_base_strategy().map_err(|_| {
+            Environment(
+                "this user has no home folder; set PRICKLE_HOME to a folder for prickle's files".into(),
+            )
+        })?;
+        let data = base.data_dir().join("prickle");
+        let state = base.state_dir().map_or_else(|| data.clone(), |dir| dir.join("prickle"));
+        Ok(Self { config: base.config_dir().join("prickle"), data, state })
+    }
+
+    /// The room's database unless `--db` names another.
+    pub fn database(&self) -> PathBuf {
+        self.data.join("room.db")
+    }
+
+    /// The keys that this user saved, by server.
+    pub fn credentials(&self) -> PathBuf {
+        self.config.join("credentials.toml")
+    }
+
+    /// The user's settings.
+    pub fn settings(&self) -> PathBuf {
+        self.config.join("config.toml")
+    }
+}
+
+/// Where the key for the server is read from, each time that it is needed.
+#[derive(Debug, Clone)]
+enum KeyPlace {
+    /// `PRICKLE_TOKEN`.
+    Variable(Token),
+    /// A file, and how the user named it.
+    File { path: PathBuf, named: &'static str },
+    /// `credentials.toml`, under the server's address.
+    Saved,
+}
+
+/// All settings of one command.
+#[derive(Debug, Clone)]
+pub struct Config {
+    /// Where files are.
+    pub folders: Folders,
+    /// The server of the room.
+    pub server: Server,
+    /// The theme's name, from `PRICKLE_THEME` or `config.toml`.
+    pub theme: Option<String>,
+    /// How wide the terminal draws characters of ambiguous width.
+    pub ambiguous: Ambiguous,
+    /// After how many minutes of silence a claim to work is doubted.
+    pub stale_minutes: u32,
+    /// What is wrong but stops nothing; one line each, safe to show.
+    pub warnings: Vec<String>,
+    insecure: bool,
+    project: Option<Slug>,
+    key: KeyPlace,
+    owner_hint: Option<Slug>,
+}
+
+impl Config {
+    /// Reads all settings. A fault in `config.toml` is an error that names file, line, value and what is
+    /// allowed.
+    pub fn load(reach: &Reach) -> Result<Self, Environment> {
+        Self::read(reach, &Surroundings::real())
+    }
+
+    /// As [`Self::load`], but a fault in `config.toml` becomes a warning and its setting keeps its default:
+    /// for `watch`, which had better show the room than a complaint.
+    pub fn load_leniently(reach: &Reach) -> Result<Self, Environment> {
+        Self::read_leniently(reach, &Surroundings::real())
+    }
+
+    /// [`Self::load`] in the given surroundings.
+    pub fn read(reach: &Reach, around: &Surroundings) -> Result<Self, Environment> {
+        let (config, faults) = Self::gather(reach, around)?;
+        if faults.is_empty() { Ok(config) } else { Err(Environment(faults.join("; "))) }
+    }
+
+    /// [`Self::load_leniently`] in the given surroundings.
+    pub fn read_leniently(reach: &Reach, around: &Surroundings) -> Result<Self, Environment> {
+        let (mut config, faults) = Self::gather(reach, around)?;
+        config.warnings.splice(0..0, faults);
+        Ok(config)
+    }
+
+    /// The settings, and the faults of `config.toml`.
+    fn gather(reach: &Reach, around: &Surroundings) -> Result<(Self, Vec<String>), Environment> {
+        let folders = Folders::find(around)?;
+        let (settings, faults) = file::settings(&folders.settings());
+        let mut warnings = Vec::new();
+        let repository = repository_project(&around.folder, &mut warnings);
+
+        let asked = match (&reach.server, around.text("PRICKLE_SERVER")?) {
+            (Some(text), _) => Some(server(text, "--server")?),
+            (None, Some(text)) => Some(server(text, "PRICKLE_SERVER")?),
+            (None, None) => None,
+        };
+        let configured = settings.server.clone().unwrap_or_else(Server::local);
+        let key =
+            key_place(reach, around, &settings, &folders, asked.as_ref().is_none_or(|s| *s == configured))?;
+        let project = match around.text("PRICKLE_PROJECT")? {
+            Some(text) => Some(
+                text.parse()
+                    .map_err(|e| Environment(format!("PRICKLE_PROJECT is {text}, but a room's name {e}")))?,
+            ),
+            None => repository.or(settings.project),
+        };
+        let config = Self {
+            server: asked.unwrap_or(configured),
+            theme: around.text("PRICKLE_THEME")?.map(str::to_owned).or(settings.theme),
+            ambiguous: settings.ambiguous.unwrap_or_default(),
+            stale_minutes: settings.stale_minutes.unwrap_or(15),
+            insecure: reach.insecure,
+            project,
+            owner_hint: around.os("USER").and_then(|user| Slug::near(&user.to_string_lossy())),
+            warnings,
+            key,
+            folders,
+        };
+        let mut config = config;
+        config.warn_of_open_key();
+        Ok((config, faults))
+    }
+
+    /// The room to use: the one `given` on the command line, or the one in the settings.
+    pub fn project(&self, given: Option<Slug>) -> Option<Slug> {
+        given.or_else(|| self.project.clone())
+    }
+
+    /// What to do when no room was named. `seen` are the rooms that the key sees, if that is known.
+    pub fn no_project(&self, seen: &[String]) -> Environment {
+        let mut text = "which room? Name it in the command, in PRICKLE_PROJECT, or as project = \"…\" \
+                        in .prickle.toml"
+            .to_owned();
+        if !seen.is_empty() {
+            text.push_str("; your key sees ");
+            text.push_str(&shown::line(&seen.join(", ")));
+        }
+        for warning in &self.warnings {
+            text.push_str("; ");
+            text.push_str(warning);
+        }
+        Environment(text)
+    }
+
+    /// Where the server is and the key to it, read now. The error is a sentence that says what to do.
+    pub fn access(&self) -> Result<Access, String> {
+        if !(self.server.is_encrypted() || self.server.is_loopback() || self.insecure) {
+            return Err(format!(
+                "{} is another machine, and plain HTTP would show the key on the way; \
+                 use https:// or allow it with --insecure",
+                self.server
+            ));
+        }
+        let token = match &self.key {
+            KeyPlace::Variable(token) => token.clone(),
+            KeyPlace::File { path, named } => credentials::token_file(path, named)?,
+            KeyPlace::Saved => {
+                credentials::saved(&self.folders.credentials(), &self.server)?.ok_or_else(|| self.no_key())?
+            }
+        };
+        Ok(Access { server: self.server.clone(), token })
+    }
+
+    /// [`Self::access`] as often as it is wanted: a key that was made meanwhile is found.
+    pub fn source(&self) -> crate::client::feed::Source {
+        let config = self.clone();
+        Arc::new(move || config.access())
+    }
+
+    /// Keeps `token` as this user's key for the server, in a file that only the user can read. Gives the file.
+    pub fn save(&self, token: &Token) -> Result<PathBuf, Environment> {
+        let path = self.folders.credentials();
+        credentials::save(&path, &self.server, token).map_err(Environment)?;
+        Ok(path)
+    }
+
+    fn no_key(&self) -> String {
+        let owner = self.owner_hint.as_ref().map_or("OWNER", Slug::as_str);
+        let project = self.project.as_ref().map_or("PROJECT", Slug::as_str);
+        if self.server.is_loopback() {
+            let server = if self.server == Server::local() {
+                String::new()
+            } else {
+                format!(" --server {}", self.server)
+            };
+            format!(
+                "there is no key for {}; make one with: \
+                 prickle key create --kind person --owner {owner} --project {project} --save{server}",
+                self.server
+            )
+        } else {
+            format!(
+                "there is no key for {}; ask whoever runs it for one, and name its file with --token-file",
+                self.server
+            )
+        }
+    }
+
+    #[cfg(unix)]
+    fn warn_of_open_key(&mut self) {
+        use std::os::unix::fs::PermissionsExt;
+        let path = match &self.key {
+            KeyPlace::Variable(_) => return,
+            KeyPlace::File { path, .. } => path.clone(),
+            KeyPlace::Saved => self.folders.credentials(),
+        };
+        if fs::metadata(&path).is_ok_and(|m| m.is_file() && m.permissions().mode() & 0o077 != 0) {
+            let path = shown::line(&path.display().to_string());
+            self.warnings
+                .push(format!("{path} holds a key that others on this machine can read: chmod 600 {path}"));
+        }
+    }
+
+    #[cfg(not(unix))]
+    fn warn_of_open_key(&mut self) {}
+}
+
+/// Where the key is: a flag, a variable, `config.toml`'s file if its server is meant, or the saved one.
+fn key_place(
+    reach: &Reach,
+    around: &Surroundings,
+    settings: &Settings,
+    folders: &Folders,
+    configured: bool,
+) -> Result<KeyPlace, Environment> {
+    if let Some(path) = &reach.token_file {
+        return Ok(KeyPlace::File { path: around.folder.join(path), named: "--token-file" });
+    }
+    if let Some(text) = around.text("PRICKLE_TOKEN")? {
+        let token = text.parse().map_err(|e| Environment(format!("PRICKLE_TOKEN {e}")))?;
+        return Ok(KeyPlace::Variable(token));
+    }
+    if let Some(path) = around.os("PRICKLE_TOKEN_FILE") {
+        return Ok(KeyPlace::File { path: around.folder.join(path), named: "PRICKLE_TOKEN_FILE" });
+    }
+    match &settings.token_file {
+        Some(path) if configured => {
+            let home = path.strip_prefix("~").ok().zip(around.os("HOME"));
+            let path = match home {
+                Some((rest, home)) => Path::new(home).join(rest),
+                None => folders.config.join(path),
+            };
+            Ok(KeyPlace::File { path, named: "token_file in config.toml" })
+        }
+        _ => Ok(KeyPlace::Saved),
+    }
+}
+
+fn server(text: &str, named: &str) -> Result<Server, Environment> {
+    text.parse().map_err(|e| {
+        // An address with a password in it is not repeated.
+        let shown = if matches!(e, crate::client::BadServer::NoUrl) && !text.contains('@') {
+            format!(" is {}, but", shown::line(text))
+        } else {
+            String::new()
+        };
+        Environment(format!("{named}{shown} {e}"))
+    })
+}
+
+/// The project that the nearest `.prickle.toml` names. The file comes with a repository, from anyone: it may
+/// say nothing else, least of all where a key should go, and a fault in it stops nothing.
+fn repository_project(folder: &Path, warnings: &mut Vec<String>) -> Option<Slug> {
+    const LARGEST: u64 = 64 * 1024;
+    let path = folder.ancestors().map(|dir| dir.join(".prickle.toml")).find(|path| path.is_file())?;
+    let mut text = String::new();
+    let read = fs::File::open(&path).and_then(|file| file.take(LARGEST).read_to_string(&mut text));
+    if let Err(error) = read {
+        let path = shown::line(&path.display().to_string());
+        warnings.push(format!("{path} can't be read ({}) and is ignored", error.kind()));
+        return None;
+    }
+    file::repository(&path, &text, warnings)
+}

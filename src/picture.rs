@@ -1,13 +1,16 @@
 //! What a watcher knows of a room: the picture, and the news that change it.
 
+use std::collections::{BTreeMap, VecDeque};
+use std::sync::Arc;
 use std::time::Duration;
 
+use chrono::TimeDelta;
 use serde::{Deserialize, Serialize};
 
 use crate::wire::Time;
 use crate::wire::feed::Frame;
 use crate::wire::id::AgentId;
-use crate::wire::pulse::Pulse;
+use crate::wire::pulse::{Availability, Pulse};
 use crate::wire::run::Run;
 
 /// Something that a watcher has learnt, in the order it learnt it.
@@ -79,6 +82,357 @@ pub struct Heard {
     pub news: News,
 }
 
+/// `working` and `online` older than this are no longer taken at their word.
+pub const STALE_AFTER: TimeDelta = TimeDelta::minutes(15);
+/// The same for `idle`. Asleep, away and offline announce silence, so they never get old.
+pub const IDLE_STALE_AFTER: TimeDelta = TimeDelta::hours(2);
+/// Happenings kept for the activity.
+const LOG_MAX: usize = 500;
+
+/// Since when something is so.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Since {
+    /// From this moment on.
+    At(Time),
+    /// It was so already when we first looked, at this moment.
+    Before(Time),
+}
+
+/// What an agent claims of itself, judged by its age.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Claim<'a> {
+    /// What it said.
+    pub availability: &'a Availability,
+    /// How long ago, never negative.
+    pub age: TimeDelta,
+    /// Said too long ago to be taken for the present.
+    pub stale: bool,
+    /// To be told in the past tense: stale, or a run has failed since.
+    pub past: bool,
+}
+
+/// One agent in the picture.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Agent {
+    /// Its last pulse.
+    pub pulse: Arc<Pulse>,
+    /// Since when its failure stands; only where one does.
+    pub failed: Option<Since>,
+}
+
+impl Agent {
+    /// The claim at `now`, the room's time.
+    pub fn claim(&self, now: Time) -> Claim<'_> {
+        let availability = &self.pulse.availability;
+        let age = (now - self.pulse.updated_at).max(TimeDelta::zero());
+        let stale = match availability {
+            Availability::Working | Availability::Online => age >= STALE_AFTER,
+            Availability::Idle => age >= IDLE_STALE_AFTER,
+            _ => false,
+        };
+        let there = matches!(availability, Availability::Working | Availability::Online | Availability::Idle);
+        let failed_since = match self.failed {
+            Some(Since::At(at)) => at > self.pulse.updated_at,
+            Some(Since::Before(_)) | None => false,
+        };
+        Claim { availability, age, stale, past: stale || (there && failed_since) }
+    }
+}
+
+/// How the picture is fed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Connection {
+    /// For the first time.
+    Connecting,
+    /// As it happens.
+    Live,
+    /// Not now; the picture is old.
+    Offline {
+        /// Since when, by the watcher's clock.
+        since: Time,
+        /// Why, in words.
+        why: String,
+        /// When it will be tried again, by the watcher's clock; `None`: it is being tried.
+        retry_at: Option<Time>,
+    },
+    /// Not until something is changed.
+    Refused {
+        /// Why and what to do, in words.
+        why: String,
+    },
+}
+
+/// How many agents are in which state.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Counts {
+    /// All.
+    pub agents: usize,
+    /// Whose claim to be working is fresh.
+    pub working: usize,
+    /// Whose claim is too old.
+    pub stale: usize,
+    /// With a failure standing.
+    pub failed: usize,
+}
+
+/// Something that happened, for the activity.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Happening {
+    /// An agent, or its runner, reported.
+    Reported {
+        /// When, by the room's clock.
+        at: Time,
+        /// What was known of the agent before; `None`: nothing.
+        before: Option<Arc<Pulse>>,
+        /// What it is now.
+        after: Arc<Pulse>,
+    },
+    /// An agent was taken out of the room.
+    Gone {
+        /// When, by the room's clock.
+        at: Time,
+        /// Who.
+        agent_id: AgentId,
+    },
+    /// An event of a newer room.
+    Unknown {
+        /// Its type, as it came.
+        kind: String,
+    },
+    /// Nothing was heard between these two moments of the room's clock.
+    Outage {
+        /// From.
+        from: Time,
+        /// To.
+        to: Time,
+        /// How many events came afterwards to catch up; `None`: a new picture came instead.
+        missed: Option<u64>,
+    },
+}
+
+/// A room as a watcher knows it.
+#[derive(Debug, Clone)]
+pub struct Picture {
+    /// The room's name.
+    pub project: String,
+    /// How it is fed.
+    pub connection: Connection,
+    agents: BTreeMap<AgentId, Agent>,
+    log: VecDeque<Happening>,
+    position: Option<(String, u64)>,
+    /// The room's clock less the watcher's.
+    ahead: TimeDelta,
+    whole: bool,
+    outage: Option<Outage>,
+}
+
+#[derive(Debug, Clone)]
+struct Outage {
+    /// The room's time at which the connection was lost.
+    from: Time,
+    /// The last event known then.
+    seq: u64,
+}
+
+impl Picture {
+    /// Nothing known yet of `project`.
+    pub fn new(project: impl Into<String>) -> Self {
+        Self {
+            project: project.into(),
+            connection: Connection::Connecting,
+            agents: BTreeMap::new(),
+            log: VecDeque::new(),
+            position: None,
+            ahead: TimeDelta::zero(),
+            whole: false,
+            outage: None,
+        }
+    }
+
+    /// The room's time at the watcher's `local` time.
+    pub fn room_time(&self, local: Time) -> Time {
+        local + self.ahead
+    }
+
+    /// Whether the room has been seen whole at least once.
+    pub fn is_whole(&self) -> bool {
+        self.whole
+    }
+
+    /// Every agent, by owner and name.
+    pub fn agents(&self) -> impl Iterator<Item = (&AgentId, &Agent)> {
+        self.agents.iter()
+    }
+
+    /// One agent.
+    pub fn agent(&self, id: &AgentId) -> Option<&Agent> {
+        self.agents.get(id)
+    }
+
+    /// What happened, oldest first, as far as it is remembered.
+    pub fn log(&self) -> impl DoubleEndedIterator<Item = &Happening> {
+        self.log.iter()
+    }
+
+    /// The database and the last event that the picture contains.
+    pub fn position(&self) -> Option<(&str, u64)> {
+        self.position.as_ref().map(|(epoch, seq)| (epoch.as_str(), *seq))
+    }
+
+    /// How many agents are in which state at `now`, the room's time.
+    pub fn counts(&self, now: Time) -> Counts {
+        let mut counts = Counts { agents: self.agents.len(), ..Counts::default() };
+        for agent in self.agents.values() {
+            let claim = agent.claim(now);
+            counts.stale += usize::from(claim.stale);
+            counts.working += usize::from(*claim.availability == Availability::Working && !claim.past);
+            counts.failed += usize::from(agent.pulse.run_failure.is_some());
+        }
+        counts
+    }
+
+    /// Takes in what was heard.
+    pub fn apply(&mut self, heard: Heard) {
+        let at = heard.at;
+        match heard.news {
+            News::Connecting => {
+                if let Connection::Offline { retry_at, .. } = &mut self.connection {
+                    *retry_at = None;
+                } else {
+                    self.connection = Connection::Connecting;
+                }
+            }
+            News::Live { epoch, seq, server_time, resumed } => {
+                self.ahead = server_time - at;
+                self.connection = Connection::Live;
+                if resumed {
+                    self.end_outage(server_time, Some(seq));
+                } else {
+                    self.position = Some((epoch, 0));
+                }
+            }
+            News::Snapshot { seq, pulses } => self.replace(seq, pulses, at),
+            News::Recent { events } => self.remember(events),
+            News::Event { frame } => self.event(frame),
+            News::Run { .. } => {}
+            News::Lost { why, retry_in } => {
+                let retry_at = TimeDelta::from_std(retry_in).ok().map(|wait| at + wait);
+                let since = match &self.connection {
+                    Connection::Offline { since, .. } => *since,
+                    _ => at,
+                };
+                self.begin_outage(at);
+                self.connection = Connection::Offline { since, why, retry_at };
+            }
+            News::Refused { why } => {
+                self.begin_outage(at);
+                self.connection = Connection::Refused { why };
+            }
+        }
+    }
+
+    fn begin_outage(&mut self, local: Time) {
+        if self.outage.is_none() && self.whole {
+            let seq = self.position.as_ref().map_or(0, |p| p.1);
+            self.outage = Some(Outage { from: self.room_time(local), seq });
+        }
+    }
+
+    fn end_outage(&mut self, to: Time, newest: Option<u64>) {
+        if let Some(outage) = self.outage.take() {
+            let missed = newest.map(|newest| newest.saturating_sub(outage.seq));
+            self.note(Happening::Outage { from: outage.from, to, missed });
+        }
+    }
+
+    fn replace(&mut self, seq: u64, pulses: Vec<Pulse>, local: Time) {
+        let now = self.room_time(local);
+        self.end_outage(now, None);
+        let mut old = std::mem::take(&mut self.agents);
+        for pulse in pulses {
+            let failed = pulse.run_failure.as_ref().map(|failure| {
+                old.remove(&pulse.agent_id)
+                    .filter(|agent| agent.pulse.run_failure.as_ref() == Some(failure))
+                    .and_then(|agent| agent.failed)
+                    .unwrap_or(Since::Before(now))
+            });
+            self.agents.insert(pulse.agent_id.clone(), Agent { pulse: Arc::new(pulse), failed });
+        }
+        if let Some(position) = &mut self.position {
+            position.1 = seq;
+        }
+        self.whole = true;
+    }
+
+    /// History before the snapshot: it fills the log, and tells since when a failure stands.
+    fn remember(&mut self, events: Vec<Frame>) {
+        let mut last: BTreeMap<AgentId, Arc<Pulse>> = BTreeMap::new();
+        let mut history = VecDeque::new();
+        for event in events {
+            let Frame::Pulse { at, pulse, .. } = event else { continue };
+            let after = Arc::<Pulse>::from(pulse);
+            let before = last.insert(after.agent_id.clone(), Arc::clone(&after));
+            let failure = after.run_failure.as_ref();
+            if let Some(agent) = self.agents.get_mut(&after.agent_id) {
+                if failure.is_some()
+                    && failure == agent.pulse.run_failure.as_ref()
+                    && began(before.as_deref(), &after, at)
+                {
+                    agent.failed = Some(Since::At(at));
+                }
+            }
+            history.push_back(Happening::Reported { at, before, after });
+        }
+        // Only a first look has no log of its own yet; a later snapshot's history is known already.
+        if self.log.is_empty() {
+            self.log = history;
+        }
+    }
+
+    fn event(&mut self, frame: Frame) {
+        let seq = frame.seq();
+        match frame {
+            Frame::Pulse { at, pulse, .. } => {
+                let after = Arc::<Pulse>::from(pulse);
+                let old = self.agents.get(&after.agent_id);
+                let before = old.map(|agent| Arc::clone(&agent.pulse));
+                let failed = after.run_failure.as_ref().map(|failure| {
+                    old.filter(|a| a.pulse.run_failure.as_ref() == Some(failure) && after.updated_at == at)
+                        .and_then(|a| a.failed)
+                        .unwrap_or(Since::At(at))
+                });
+                self.agents.insert(after.agent_id.clone(), Agent { pulse: Arc::clone(&after), failed });
+                self.note(Happening::Reported { at, before, after });
+            }
+            Frame::Gone { at, agent_id, .. } => {
+                self.agents.remove(&agent_id);
+                self.note(Happening::Gone { at, agent_id });
+            }
+            Frame::Other(other) => self.note(Happening::Unknown { kind: other.kind }),
+            Frame::Hello { .. } | Frame::Snapshot { .. } | Frame::Recent { .. } | Frame::Run { .. } => {}
+        }
+        if let (Some(position), Some(seq)) = (&mut self.position, seq) {
+            position.1 = seq;
+        }
+    }
+
+    fn note(&mut self, happening: Happening) {
+        if self.log.len() == LOG_MAX {
+            self.log.pop_front();
+        }
+        self.log.push_back(happening);
+    }
+}
+
+/// Whether an event is the one with which its failure began. A runner's call leaves `updated_at` alone, an
+/// agent's own report sets it to the event's time.
+fn began(before: Option<&Pulse>, after: &Pulse, at: Time) -> bool {
+    match before {
+        Some(before) => before.run_failure != after.run_failure || after.updated_at != at,
+        None => after.updated_at != at,
+    }
+}
+
 mod millis {
     //! A duration as whole milliseconds.
     use std::time::Duration;
@@ -91,5 +445,128 @@ mod millis {
 
     pub fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Duration, D::Error> {
         u64::deserialize(deserializer).map(Duration::from_millis)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use super::*;
+    use serde_json::json;
+
+    fn time(text: &str) -> Time {
+        format!("2026-11-30T{text}Z").parse().unwrap()
+    }
+
+    fn pulse(name: &str, availability: &str, updated: &str, failed: bool) -> serde_json::Value {
+        let mut value = json!({"agent_id": format!("acme/{name}"), "owner": "acme", "project": "website-v2",
+            "availability": availability, "doing": "x", "task_id": null, "branch": null, "files": [],
+            "last_decision": null, "updated_at": time(updated)});
+        if failed {
+            value["run_failure"] = json!({"class": "auth", "step": "codex_sign_in"});
+        }
+        value
+    }
+
+    fn heard(at: &str, news: serde_json::Value) -> Heard {
+        let mut value = news;
+        value["at"] = json!(time(at));
+        serde_json::from_value(value).unwrap()
+    }
+
+    fn live(picture: &mut Picture, at: &str, server: &str, seq: u64, resumed: bool) {
+        let news = json!({"news": "live", "epoch": "e", "seq": seq, "server_time": time(server), "resumed": resumed});
+        picture.apply(heard(at, news));
+    }
+
+    fn event(picture: &mut Picture, seq: u64, at: &str, pulse: &serde_json::Value) {
+        let frame = json!({"type": "pulse", "seq": seq, "at": time(at), "pulse": pulse});
+        picture.apply(heard(at, json!({"news": "event", "frame": frame})));
+    }
+
+    #[test]
+    fn a_claim_changes_its_tense_with_age_and_with_a_newer_failure() {
+        let mut p = Picture::new("website-v2");
+        live(&mut p, "14:00:00", "14:00:00", 0, false);
+        p.apply(heard(
+            "14:00:00",
+            json!({"news": "snapshot", "seq": 0, "pulses": [
+            pulse("a", "working", "13:45:01", false), pulse("b", "working", "13:45:00", false),
+            pulse("c", "asleep", "02:00:00", false), pulse("d", "idle", "12:30:00", false)]}),
+        ));
+        let claims: Vec<_> =
+            p.agents().map(|(_, a)| a.claim(time("14:00:00"))).map(|c| (c.stale, c.past)).collect();
+        assert_eq!(claims, [(false, false), (true, true), (false, false), (false, false)]);
+        assert_eq!(p.counts(time("14:00:00")), Counts { agents: 4, working: 1, stale: 1, failed: 0 });
+
+        event(&mut p, 1, "14:00:05", &pulse("a", "working", "13:45:01", true));
+        let a = p.agent(&"acme/a".parse().unwrap()).unwrap();
+        assert_eq!(a.failed, Some(Since::At(time("14:00:05"))));
+        assert!(a.claim(time("13:50:00")).past, "the failure is newer than the claim");
+        event(&mut p, 2, "14:00:09", &pulse("a", "working", "14:00:09", true));
+        let a = p.agent(&"acme/a".parse().unwrap()).unwrap();
+        assert_eq!(a.failed, Some(Since::At(time("14:00:05"))), "reporting does not restart the failure");
+        assert!(!a.claim(time("14:00:10")).past);
+    }
+
+    #[test]
+    fn ages_use_the_rooms_clock_and_are_never_negative() {
+        let mut p = Picture::new("website-v2");
+        live(&mut p, "14:00:00", "14:01:30", 0, false); // our clock is 90 s behind
+        p.apply(heard(
+            "14:00:00",
+            json!({"news": "snapshot", "seq": 0, "pulses": [pulse("a", "working", "14:01:30", false)]}),
+        ));
+        let a = p.agent(&"acme/a".parse().unwrap()).unwrap();
+        assert_eq!(a.claim(p.room_time(time("14:00:10"))).age, TimeDelta::seconds(10));
+        assert_eq!(a.claim(time("13:00:00")).age, TimeDelta::zero());
+    }
+
+    #[test]
+    fn the_history_tells_since_when_a_failure_stands() {
+        let mut p = Picture::new("website-v2");
+        live(&mut p, "14:00:00", "14:00:00", 9, false);
+        p.apply(heard(
+            "14:00:00",
+            json!({"news": "snapshot", "seq": 9, "pulses": [pulse("a", "working", "13:00:00", true)]}),
+        ));
+        let since = |p: &Picture| p.agent(&"acme/a".parse().unwrap()).unwrap().failed;
+        assert_eq!(since(&p), Some(Since::Before(time("14:00:00"))));
+        let failed = json!({"type": "pulse", "seq": 9, "at": time("13:20:00"), "pulse": pulse("a", "working", "13:00:00", true)});
+        p.apply(heard("14:00:00", json!({"news": "recent", "events": [failed]})));
+        assert_eq!(since(&p), Some(Since::At(time("13:20:00"))));
+        // A new picture with the same failure keeps what is known.
+        p.apply(heard(
+            "14:10:00",
+            json!({"news": "snapshot", "seq": 9, "pulses": [pulse("a", "working", "13:00:00", true)]}),
+        ));
+        assert_eq!(since(&p), Some(Since::At(time("13:20:00"))));
+    }
+
+    #[test]
+    fn an_outage_keeps_the_picture_and_counts_what_was_missed() {
+        let mut p = Picture::new("website-v2");
+        live(&mut p, "14:00:00", "14:00:00", 3, false);
+        p.apply(heard(
+            "14:00:00",
+            json!({"news": "snapshot", "seq": 3, "pulses": [pulse("a", "working", "13:59:00", false)]}),
+        ));
+        p.apply(heard(
+            "14:01:00",
+            json!({"news": "lost", "why": "connection refused", "retry_ms": 1, "retry_in": 3000}),
+        ));
+        p.apply(heard("14:01:03", json!({"news": "connecting"})));
+        assert!(
+            matches!(&p.connection, Connection::Offline { retry_at: None, since, .. } if *since == time("14:01:00"))
+        );
+        p.apply(heard("14:01:03", json!({"news": "lost", "why": "connection refused", "retry_in": 6000})));
+        assert!(matches!(&p.connection, Connection::Offline { since, retry_at: Some(at), .. }
+            if *since == time("14:01:00") && *at == time("14:01:09")));
+        assert_eq!(p.agents().count(), 1);
+        live(&mut p, "14:01:10", "14:01:10", 5, true);
+        assert_eq!(p.connection, Connection::Live);
+        event(&mut p, 4, "14:01:10", &pulse("b", "idle", "14:00:30", false));
+        assert!(p.log().any(|h| matches!(h, Happening::Outage { missed: Some(2), .. })));
+        assert_eq!(p.position(), Some(("e", 4)));
     }
 }

@@ -39,7 +39,9 @@ pub enum Kind {
 
 /// Not the name of a kind of key.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("there is no such kind of key; there are person, oauth, client, project, runner-device, runner-tasks and execution")]
+#[error(
+    "there is no such kind of key; there are person, oauth, client, project, runner-device, runner-tasks and execution"
+)]
 pub struct BadKind;
 
 impl Kind {
@@ -218,9 +220,11 @@ pub fn no_such_project(project: &str, own: &[Slug]) -> Refusal {
     let names: Vec<&str> = own.iter().take(NAMED).map(Slug::as_str).collect();
     let more = own.len().saturating_sub(NAMED);
     let must = match (names.len(), more) {
-        (0, _) => "must be a project of this token, and it has none yet: `prickle key create … --project NAME` \
+        (0, _) => {
+            "must be a project of this token, and it has none yet: `prickle key create … --project NAME` \
                    makes one on the room's machine"
-            .to_owned(),
+                .to_owned()
+        }
         (1, _) => format!("must be this token's project, {}", names[0]),
         (_, 0) => format!("must be one of this token's projects, {}", names.join(", ")),
         (_, more) => format!("must be one of this token's projects, {} and {more} more", names.join(", ")),
@@ -392,11 +396,8 @@ fn zeros(report: &PulseReport, faults: &mut Vec<Fault>) {
             faults.push(Fault::new(field(), "must not hold the character U+0000", &Value::from(text)));
         }
     };
-    let single = [
-        ("doing", &report.doing),
-        ("branch", &report.branch),
-        ("last_decision", &report.last_decision),
-    ];
+    let single =
+        [("doing", &report.doing), ("branch", &report.branch), ("last_decision", &report.last_decision)];
     for (name, text) in single {
         check(&|| name.to_owned(), text.as_deref().unwrap_or_default());
     }

@@ -1,1 +1,161 @@
-//! tui
+//! The screen: one loop that draws, waits, and takes in what came.
+//!
+//! [`model`] is everything shown, [`update`] the only one to change it, [`view`] a pure function of it. Only this
+//! file and [`terminal`] touch the terminal; slow things are the client's, and reach the loop as news.
+
+pub mod keys;
+pub mod model;
+pub mod terminal;
+pub mod theme;
+pub mod update;
+pub mod view;
+
+use std::io;
+use std::time::{Duration, Instant};
+
+use crossterm::event::Event;
+use futures_util::{Stream, StreamExt};
+use ratatui::backend::Backend;
+use ratatui::buffer::Buffer;
+use ratatui::layout::Rect;
+use tokio::sync::mpsc;
+
+use self::model::Model;
+use self::terminal::Screen;
+use self::update::Effect;
+use crate::client::feed::Feed;
+
+/// Shortest time between two pictures.
+const FRAME: Duration = Duration::from_millis(16);
+/// Most news and keys taken in before the next picture.
+const DRAIN: usize = 1024;
+
+/// What can end or interrupt the loop from outside.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Signal {
+    /// A signal with this number asks us to end.
+    End(i32),
+    /// SIGTSTP: stop, as Ctrl-Z does.
+    Suspend,
+    /// SIGCONT: someone else may have written to the terminal meanwhile.
+    Continue,
+    /// The terminal is gone.
+    Hangup,
+}
+
+/// Why the loop ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Ended {
+    /// The user quit.
+    Quit,
+    /// A signal with this number; the terminal's loss counts as SIGHUP.
+    Signal(i32),
+}
+
+/// What the loop needs of the real terminal; a test passes its own.
+pub struct Hooks<'a> {
+    /// Columns and rows now.
+    pub size: Box<dyn FnMut() -> (u16, u16) + Send + 'a>,
+    /// Give the terminal back, stop, take it again; `false` where nobody could bring us back.
+    pub suspend: Box<dyn FnMut() -> io::Result<bool> + Send + 'a>,
+}
+
+/// Runs the screen until it is quit. `feed` is `None` for a picture that stands still.
+pub async fn run<B, I>(
+    model: &mut Model,
+    mut feed: Option<&mut Feed>,
+    mut input: I,
+    mut signals: mpsc::Receiver<Signal>,
+    screen: &mut Screen<B>,
+    mut hooks: Hooks<'_>,
+) -> io::Result<Ended>
+where
+    B: Backend,
+    io::Error: From<B::Error>,
+    I: Stream<Item = io::Result<Event>> + Unpin,
+{
+    let mut drawn: Option<Instant> = None;
+    let mut pending = true;
+    let mut input_open = true;
+    let mut failures = 0;
+    loop {
+        let frame_due = drawn.map_or(Duration::ZERO, |at| FRAME.saturating_sub(at.elapsed()));
+        if pending && frame_due.is_zero() {
+            let size = (hooks.size)();
+            if size != model.size {
+                update::resize(model, size.0, size.1);
+            }
+            let mut picture = Buffer::empty(Rect::new(0, 0, size.0, size.1));
+            view::draw(model, &mut picture);
+            screen.show(picture)?;
+            drawn = Some(Instant::now());
+            pending = false;
+        }
+        let wait = if pending { Some(frame_due) } else { update::stays(model) };
+        let mut effect = None;
+        tokio::select! {
+            event = input.next(), if input_open => match event {
+                Some(Ok(event)) => {
+                    failures = 0;
+                    effect = update::event(model, &event);
+                }
+                // A terminal that is gone is noticed elsewhere; one odd answer of it is no reason to end.
+                Some(Err(error)) => {
+                    failures += 1;
+                    if failures > 10 {
+                        return Err(error);
+                    }
+                }
+                None => input_open = false,
+            },
+            heard = next(feed.as_deref_mut()) => match heard {
+                Some(heard) => {
+                    update::heard(model, heard);
+                    let more = std::iter::from_fn(|| feed.as_deref_mut().and_then(Feed::try_next));
+                    more.take(DRAIN).for_each(|heard| update::heard(model, heard));
+                }
+                None => feed = None,
+            },
+            signal = signals.recv() => match signal {
+                Some(Signal::End(number)) => return Ok(Ended::Signal(number)),
+                Some(Signal::Hangup) => return Ok(Ended::Signal(1)),
+                Some(Signal::Suspend) => effect = Some(Effect::Suspend),
+                Some(Signal::Continue) => screen.forget(),
+                None => return Ok(Ended::Quit),
+            },
+            () = sleep(wait) => {}
+        }
+        pending = true;
+        match effect {
+            Some(Effect::Quit) => return Ok(Ended::Quit),
+            Some(Effect::Retry) => {
+                if let Some(feed) = feed.as_deref() {
+                    feed.retry_now();
+                }
+            }
+            Some(Effect::Suspend) => {
+                if (hooks.suspend)()? {
+                    screen.forget();
+                } else {
+                    model.notice = Some("no shell with job control here: nothing could bring this back".into());
+                }
+            }
+            None => {}
+        }
+    }
+}
+
+/// The feed's next news; never, where there is no feed.
+async fn next(feed: Option<&mut Feed>) -> Option<crate::picture::Heard> {
+    match feed {
+        Some(feed) => feed.next().await,
+        None => std::future::pending().await,
+    }
+}
+
+async fn sleep(wait: Option<Duration>) {
+    match wait {
+        Some(wait) => tokio::time::sleep(wait).await,
+        None => std::future::pending().await,
+    }
+}

@@ -1,0 +1,226 @@
+//! The feed of one room as data: a task owns the connection, waits out what is lost, and closes every gap.
+//!
+//! [`order`] decides what a frame means (pure), [`socket`] moves bytes, [`backoff`] waits.
+
+mod backoff;
+mod order;
+mod socket;
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::sync::{Notify, mpsc};
+use tokio_tungstenite::tungstenite::Utf8Bytes;
+
+use self::backoff::Backoff;
+use self::order::Order;
+use self::socket::End;
+use super::Access;
+use crate::picture::{Heard, News};
+use crate::wire::id::Slug;
+
+/// Where a feed gets its address and key from, anew for each connection: a key that was made or replaced
+/// meanwhile is used. The error is a sentence that says what to do.
+pub type Source = Arc<dyn Fn() -> Result<Access, String> + Send + Sync>;
+
+/// The feed's times and sizes.
+#[derive(Debug, Clone)]
+pub struct Options {
+    /// The first wait after a loss; it doubles with each that follows.
+    pub backoff_first: Duration,
+    /// The longest wait, before the spread.
+    pub backoff_max: Duration,
+    /// By which part of itself a wait may be longer or shorter, so that a room that comes back isn't met
+    /// by all its watchers at once.
+    pub backoff_spread: f64,
+    /// How long a connection must have stood to count as one, so that the next wait is the first again.
+    pub lived: Duration,
+    /// How often to ask for a sign of life.
+    pub ping: Duration,
+    /// How long without one until the connection counts as lost.
+    pub dead: Duration,
+    /// How long finding, connecting and greeting may take together.
+    pub connect: Duration,
+    /// News that wait for the reader; then the connection waits, and the room behind it.
+    pub queue: usize,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Self {
+            backoff_first: Duration::from_millis(500),
+            backoff_max: Duration::from_secs(15),
+            backoff_spread: 0.2,
+            lived: Duration::from_secs(5),
+            ping: Duration::from_secs(10),
+            dead: Duration::from_secs(25),
+            connect: Duration::from_secs(10),
+            queue: 256,
+        }
+    }
+}
+
+/// One room's news. Dropping it ends the task behind it.
+#[derive(Debug)]
+pub struct Feed {
+    news: mpsc::Receiver<Heard>,
+    retry: Arc<Notify>,
+}
+
+impl Feed {
+    /// Starts to follow `project`. Needs a running tokio runtime.
+    pub fn spawn(source: Source, project: Slug, options: Options) -> Self {
+        Self::start(source, project, options, None)
+    }
+
+    /// As [`Self::spawn`]; also gives every frame of the room as it was sent, repetitions included.
+    /// Both have to be read: each waits for its reader.
+    pub fn spawn_with_frames(
+        source: Source,
+        project: Slug,
+        options: Options,
+    ) -> (Self, mpsc::Receiver<Utf8Bytes>) {
+        let (sender, frames) = mpsc::channel(options.queue);
+        (Self::start(source, project, options, Some(sender)), frames)
+    }
+
+    fn start(
+        source: Source,
+        project: Slug,
+        options: Options,
+        frames: Option<mpsc::Sender<Utf8Bytes>>,
+    ) -> Self {
+        let (sender, news) = mpsc::channel(options.queue);
+        let retry = Arc::new(Notify::new());
+        let task = Task {
+            source,
+            project,
+            backoff: Backoff::new(&options),
+            options,
+            order: Order::default(),
+            out: Out { news: sender, frames },
+            retry: Arc::clone(&retry),
+        };
+        tokio::spawn(task.run());
+        Self { news, retry }
+    }
+
+    /// The next news. `None` only after the task has ended, which it does not by itself.
+    pub async fn next(&mut self) -> Option<Heard> {
+        self.news.recv().await
+    }
+
+    /// The next news if some are waiting already.
+    pub fn try_next(&mut self) -> Option<Heard> {
+        self.news.try_recv().ok()
+    }
+
+    /// Tries to connect now: wakes a feed that waits after a loss, and one that was refused, which then
+    /// reads its key anew. Does nothing while it is connected.
+    pub fn retry_now(&self) {
+        self.retry.notify_waiters();
+    }
+}
+
+/// Where what was heard goes.
+struct Out {
+    news: mpsc::Sender<Heard>,
+    frames: Option<mpsc::Sender<Utf8Bytes>>,
+}
+
+/// Nobody listens any more.
+struct Gone;
+
+impl Out {
+    async fn tell(&self, news: News) -> Result<(), Gone> {
+        let heard = Heard { at: chrono::Utc::now(), news };
+        self.news.send(heard).await.map_err(|_| Gone)
+    }
+
+    async fn frame(&self, text: &Utf8Bytes) -> Result<(), Gone> {
+        match &self.frames {
+            Some(frames) => frames.send(text.clone()).await.map_err(|_| Gone),
+            None => Ok(()),
+        }
+    }
+}
+
+struct Task {
+    source: Source,
+    project: Slug,
+    options: Options,
+    backoff: Backoff,
+    order: Order,
+    out: Out,
+    retry: Arc<Notify>,
+}
+
+impl Task {
+    async fn run(mut self) {
+        let news = self.out.news.clone();
+        tokio::select! {
+            () = news.closed() => {}
+            _ = self.follow() => {}
+        }
+    }
+
+    async fn follow(&mut self) -> Gone {
+        match self.try_follow().await {
+            Err(gone) => gone,
+            Ok(never) => match never {},
+        }
+    }
+
+    async fn try_follow(&mut self) -> Result<std::convert::Infallible, Gone> {
+        let mut resynced = false;
+        loop {
+            self.out.tell(News::Connecting).await?;
+            let end = match (self.source)() {
+                Err(why) => End::Refused(why),
+                Ok(access) => {
+                    let visit =
+                        socket::visit(&access, &self.project, &self.options, &mut self.order, &self.out);
+                    let (end, stood) = visit.await;
+                    if stood.is_some_and(|stood| stood >= self.options.lived) {
+                        self.backoff.reset();
+                        resynced = false;
+                    }
+                    end
+                }
+            };
+            // Waits are set up before the news are told: a retry that answers them must not be missed.
+            let retry = Arc::clone(&self.retry);
+            let wake = retry.notified();
+            tokio::pin!(wake);
+            wake.as_mut().enable();
+            match end {
+                End::Gone => return Err(Gone),
+                // The first gap is closed at once; a room that goes on leaving gaps is waited for.
+                End::Gap if !resynced => {
+                    self.order.forget();
+                    resynced = true;
+                }
+                End::Gap => {
+                    self.order.forget();
+                    self.wait("the room leaves out events".into(), wake).await?;
+                }
+                End::Lost(why) => self.wait(why, wake).await?,
+                End::Refused(why) => {
+                    self.out.tell(News::Refused { why }).await?;
+                    wake.await;
+                    self.backoff.reset();
+                }
+            }
+        }
+    }
+
+    async fn wait(&mut self, why: String, wake: impl Future<Output = ()>) -> Result<(), Gone> {
+        let retry_in = self.backoff.next();
+        self.out.tell(News::Lost { why, retry_in }).await?;
+        tokio::select! {
+            () = tokio::time::sleep(retry_in) => {}
+            () = wake => {}
+        }
+        Ok(())
+    }
+}

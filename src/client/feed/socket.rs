@@ -1,0 +1,206 @@
+//! One connection to a room's feed, from its first packet to its last.
+
+use std::time::Duration;
+
+use futures_util::{SinkExt, StreamExt};
+use reqwest::header::{AUTHORIZATION, HeaderValue, USER_AGENT};
+use rustls::pki_types::ServerName;
+use tokio::net::TcpStream;
+use tokio::time::{Instant, MissedTickBehavior};
+use tokio_rustls::client::TlsStream;
+use tokio_tungstenite::WebSocketStream;
+use tokio_tungstenite::tungstenite::client::IntoClientRequest;
+use tokio_tungstenite::tungstenite::protocol::WebSocketConfig;
+use tokio_tungstenite::tungstenite::{Bytes, Error, Message, Utf8Bytes};
+use tokio_util::either::Either;
+
+use super::order::{Broken, Order};
+use super::{Options, Out};
+use crate::client::http::{AGENT, Http};
+use crate::client::words::{self, Trouble};
+use crate::client::{Access, tls};
+use crate::picture::News;
+use crate::wire::feed::{FRAME_MAX, Frame, OtherFrame};
+use crate::wire::id::Slug;
+
+type Socket = WebSocketStream<Either<TcpStream, TlsStream<TcpStream>>>;
+
+/// Why a connection ended, or was none.
+pub(super) enum End {
+    /// Nobody listens to the news any more.
+    Gone,
+    /// Something was left out: a new picture is needed.
+    Gap,
+    /// It may come back by itself.
+    Lost(String),
+    /// It will not.
+    Refused(String),
+}
+
+impl From<Trouble> for End {
+    fn from(trouble: Trouble) -> Self {
+        match trouble {
+            Trouble::Lost(why) => Self::Lost(why),
+            Trouble::Key(why) | Trouble::Refused(why) => Self::Refused(why),
+        }
+    }
+}
+
+/// Connects and tells what the room says until the connection ends. Also says how long it stood.
+pub(super) async fn visit(
+    access: &Access,
+    project: &Slug,
+    options: &Options,
+    order: &mut Order,
+    out: &Out,
+) -> (End, Option<Duration>) {
+    order.begin();
+    let connecting = connect(access, project, order.after());
+    let mut socket = match tokio::time::timeout(options.connect, connecting).await {
+        Ok(Ok(socket)) => socket,
+        Ok(Err(failure)) => return (explain(failure, access, project, options).await, None),
+        Err(_) => return (End::Lost(format!("no answer for {}", words::length(options.connect))), None),
+    };
+    let since = Instant::now();
+    let end = listen(&mut socket, access, project, options, order, out).await;
+    if matches!(end, End::Gone | End::Gap | End::Lost(_)) {
+        // A word of farewell where the room still hears it; it may take no time.
+        let _ = tokio::time::timeout(Duration::from_millis(100), socket.close(None)).await;
+    }
+    (end, Some(since.elapsed()))
+}
+
+/// Why no connection came about.
+enum Failure {
+    Words(String),
+    Handshake(Error),
+}
+
+async fn connect(access: &Access, project: &Slug, after: Option<String>) -> Result<Socket, Failure> {
+    let (host, port) = access.server.target();
+    let addresses: Vec<_> = match tokio::net::lookup_host((host.as_str(), port)).await {
+        Ok(found) => found.collect(),
+        Err(_) => return Err(Failure::Words(format!("the name {host} is not known"))),
+    };
+    let stream = TcpStream::connect(addresses.as_slice()).await.map_err(|e| Failure::Words(words::io(&e)))?;
+    let _ = stream.set_nodelay(true);
+    let stream = if access.server.is_encrypted() {
+        let name = ServerName::try_from(host.clone())
+            .map_err(|_| Failure::Words(format!("{host} is no name that a certificate could be for")))?;
+        let connector = tls::connector().map_err(Failure::Words)?;
+        let stream = connector.connect(name, stream).await;
+        Either::Right(stream.map_err(|e| Failure::Words(words::io(&e)))?)
+    } else {
+        Either::Left(stream)
+    };
+    let mut url = access.server.socket_url(&format!("/v1/projects/{project}/feed"));
+    if let Some(after) = after {
+        url = format!("{url}?after={after}");
+    }
+    let mut request = url.into_client_request().map_err(Failure::Handshake)?;
+    request.headers_mut().insert(AUTHORIZATION, access.token.header());
+    request.headers_mut().insert(USER_AGENT, HeaderValue::from_static(AGENT));
+    // A room keeps to FRAME_MAX; four times that is room for a newer one without being a way to fill memory.
+    let config = WebSocketConfig::default()
+        .read_buffer_size(32 * 1024)
+        .max_message_size(Some(4 * FRAME_MAX))
+        .max_frame_size(Some(4 * FRAME_MAX));
+    let (socket, _) = tokio_tungstenite::client_async_with_config(request, stream, Some(config))
+        .await
+        .map_err(Failure::Handshake)?;
+    Ok(socket)
+}
+
+/// Says what a failed connection means. A room that does not show the project is asked which it would.
+async fn explain(failure: Failure, access: &Access, project: &Slug, options: &Options) -> End {
+    let answer = match failure {
+        Failure::Words(why) => return End::Lost(why),
+        Failure::Handshake(Error::Http(answer)) => answer,
+        Failure::Handshake(error) => return End::Lost(words::socket(&error)),
+    };
+    let status = answer.status().as_u16();
+    if status == 404 {
+        let http = Http::new(access, options.connect);
+        return match http {
+            Ok(http) => http.missing(project).await.into(),
+            Err(error) => End::Lost(error.to_string()),
+        };
+    }
+    let body = answer.body().as_deref().unwrap_or_default();
+    words::status(status, body, access, Some(project.as_str())).into()
+}
+
+async fn listen(
+    socket: &mut Socket,
+    access: &Access,
+    project: &Slug,
+    options: &Options,
+    order: &mut Order,
+    out: &Out,
+) -> End {
+    let mut ping = tokio::time::interval_at(Instant::now() + options.ping, options.ping);
+    ping.set_missed_tick_behavior(MissedTickBehavior::Delay);
+    let mut dead = Instant::now() + options.dead;
+    loop {
+        tokio::select! {
+            message = socket.next() => {
+                let text = match message {
+                    Some(Ok(Message::Text(text))) => text,
+                    Some(Ok(Message::Close(frame))) => {
+                        return words::close(frame.as_ref(), access, project.as_str()).into();
+                    }
+                    Some(Ok(Message::Binary(_))) => {
+                        return End::Lost("the room sent something that is no frame of a pulse feed".into());
+                    }
+                    Some(Ok(_)) => {
+                        dead = Instant::now() + options.dead;
+                        continue;
+                    }
+                    Some(Err(error)) => return End::Lost(words::socket(&error)),
+                    None => return End::Lost("the connection broke off".into()),
+                };
+                if let Err(end) = tell(text, order, out).await {
+                    return end;
+                }
+                // Counted from when we were ready to listen, not from when the room spoke: while the
+                // reader keeps us waiting, the silence is ours.
+                dead = Instant::now() + options.dead;
+            }
+            _ = ping.tick() => {
+                let sent = tokio::time::timeout_at(dead, socket.send(Message::Ping(Bytes::new()))).await;
+                if let Ok(Err(error)) = sent {
+                    return End::Lost(words::socket(&error));
+                }
+            }
+            () = tokio::time::sleep_until(dead) => {
+                return End::Lost(format!("no answer for {}", words::length(options.dead)));
+            }
+        }
+    }
+}
+
+async fn tell(text: Utf8Bytes, order: &mut Order, out: &Out) -> Result<(), End> {
+    let frame = read(&text).map_err(End::Lost)?;
+    out.frame(&text).await.map_err(|_| End::Gone)?;
+    let mut news: Vec<News> = Vec::new();
+    let kept = order.hear(frame, &mut news);
+    for news in news {
+        out.tell(news).await.map_err(|_| End::Gone)?;
+    }
+    kept.map_err(|broken| match broken {
+        Broken::Gap => End::Gap,
+        Broken::NoHello => End::Lost("what answers there did not greet like a prickle room".into()),
+    })
+}
+
+/// Reads a frame. An event of a known type whose members can't be read is kept as an unknown one, by its
+/// number: one odd pulse must not cost a watcher the rest of the room.
+fn read(text: &str) -> Result<Frame, String> {
+    Frame::parse(text).or_else(|_| {
+        let other: Option<OtherFrame> = serde_json::from_str(text).ok();
+        other
+            .filter(|other| other.seq.is_some() && matches!(other.kind.as_str(), "pulse" | "gone"))
+            .map(|other| Frame::Other(Box::new(other)))
+            .ok_or_else(|| "the room sent something that is no frame of a pulse feed".to_owned())
+    })
+}

@@ -1,0 +1,188 @@
+//! The questions that are asked of a room once: who am I, which rooms, the picture, the runs.
+
+use std::time::Duration;
+
+use reqwest::header::AUTHORIZATION;
+use reqwest::redirect::Policy;
+use serde::Deserialize;
+use serde::de::DeserializeOwned;
+
+use super::words::{self, Trouble};
+use super::{Access, CallError};
+use crate::wire::feed::Snapshot;
+use crate::wire::id::{AgentId, Slug};
+use crate::wire::run::RunPage;
+
+/// How prickle names itself to a server.
+pub(super) const AGENT: &str = concat!("prickle/", env!("CARGO_PKG_VERSION"));
+
+/// The largest answer that is read. A picture of ten thousand agents takes about 20 MB.
+const ANSWER_MAX: usize = 64 * 1024 * 1024;
+
+/// Whose key this is: `GET /v1/me`.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+pub struct Me {
+    /// What the key may do, as `prickle key create --kind` names it.
+    pub kind: String,
+    /// The person or team behind it.
+    pub owner: String,
+    /// The agent that it speaks for; a person's key speaks for none.
+    pub agent_id: Option<AgentId>,
+    /// The rooms that it was made for; `None`: all.
+    pub projects: Option<Vec<String>>,
+    /// The task of a woken run.
+    #[serde(default)]
+    pub task_id: Option<String>,
+}
+
+/// Asks one server with one key.
+#[derive(Debug, Clone)]
+pub struct Http {
+    client: reqwest::Client,
+    access: Access,
+    patience: Duration,
+}
+
+impl Http {
+    /// A client that waits `patience` for each whole answer.
+    pub fn new(access: &Access, patience: Duration) -> Result<Self, CallError> {
+        let client = client(patience)?;
+        Ok(Self { client, access: access.clone(), patience })
+    }
+
+    /// Whose key this is.
+    pub async fn me(&self) -> Result<Me, CallError> {
+        self.read("/v1/me", None).await
+    }
+
+    /// The rooms that the key may see.
+    pub async fn projects(&self) -> Result<Vec<String>, CallError> {
+        #[derive(Deserialize)]
+        struct Projects {
+            projects: Vec<String>,
+        }
+        Ok(self.read::<Projects>("/v1/projects", None).await?.projects)
+    }
+
+    /// The room as it is now.
+    pub async fn snapshot(&self, project: &Slug) -> Result<Snapshot, CallError> {
+        parse(&self.snapshot_text(project).await?, &self.access)
+    }
+
+    /// The room as it is now, as the server wrote it; it can be read as a [`Snapshot`].
+    pub async fn snapshot_text(&self, project: &Slug) -> Result<String, CallError> {
+        let path = format!("/v1/projects/{project}/pulse");
+        let text = match self.ask(&path, &[]).await? {
+            Answer::Text(text) => text,
+            Answer::Other(404, _) => return Err(self.missing(project).await.into()),
+            Answer::Other(status, body) => {
+                return Err(words::status(status, &body, &self.access, Some(project.as_str())).into());
+            }
+        };
+        parse::<Snapshot>(&text, &self.access)?;
+        Ok(text)
+    }
+
+    /// A page of the owner's run records, newest first: at most `limit` (1 to 1000), from `cursor` on.
+    pub async fn runs(&self, limit: u32, cursor: Option<&str>) -> Result<RunPage, CallError> {
+        let limit = limit.to_string();
+        let mut query = vec![("limit", limit.as_str())];
+        query.extend(cursor.map(|cursor| ("cursor", cursor)));
+        self.read_with("/v1/runs", &query, None).await
+    }
+
+    /// Why the room answers that there is no `project`, with the rooms that the key does see.
+    pub(super) async fn missing(&self, project: &Slug) -> Trouble {
+        let host = self.access.server.host();
+        match self.projects().await {
+            Ok(seen) if seen.iter().any(|slug| slug == project.as_str()) => {
+                Trouble::Lost(format!("the room at {host} shows {project} and then does not"))
+            }
+            Ok(seen) if seen.is_empty() => Trouble::Refused(format!(
+                "this key sees no {project} and no other room at {host}; {}",
+                words::new_key(project.as_str())
+            )),
+            Ok(seen) => Trouble::Refused(format!(
+                "this key sees no {project} at {host}; it sees {}",
+                words::safe(&seen.join(", "), 200)
+            )),
+            Err(CallError::Unauthorized(why)) => Trouble::Key(why),
+            Err(CallError::Unreachable(why)) => Trouble::Lost(why),
+            Err(CallError::Refused(_)) => words::status(404, &[], &self.access, None),
+        }
+    }
+
+    async fn read<T: DeserializeOwned>(&self, path: &str, of: Option<&str>) -> Result<T, CallError> {
+        self.read_with(path, &[], of).await
+    }
+
+    async fn read_with<T: DeserializeOwned>(
+        &self,
+        path: &str,
+        query: &[(&str, &str)],
+        of: Option<&str>,
+    ) -> Result<T, CallError> {
+        match self.ask(path, query).await? {
+            Answer::Text(text) => parse(&text, &self.access),
+            Answer::Other(status, body) => Err(words::status(status, &body, &self.access, of).into()),
+        }
+    }
+
+    async fn ask(&self, path: &str, query: &[(&str, &str)]) -> Result<Answer, CallError> {
+        let lost = |error: &reqwest::Error| {
+            let host = self.access.server.host();
+            CallError::Unreachable(format!("{host}: {}", words::request(error, self.patience)))
+        };
+        let request = self.client.get(self.access.server.url(path)).query(query);
+        let request = request.header(AUTHORIZATION, self.access.token.header());
+        let mut response = request.send().await.map_err(|e| lost(&e))?;
+        let status = response.status();
+        let mut body = Vec::new();
+        while let Some(chunk) = response.chunk().await.map_err(|e| lost(&e))? {
+            body.extend_from_slice(&chunk);
+            if body.len() > ANSWER_MAX {
+                let host = self.access.server.host();
+                return Err(CallError::Unreachable(format!("{host}: the answer is too long to be a room's")));
+            }
+        }
+        if !status.is_success() {
+            return Ok(Answer::Other(status.as_u16(), body));
+        }
+        String::from_utf8(body).map(Answer::Text).map_err(|_| no_room(&self.access))
+    }
+}
+
+enum Answer {
+    Text(String),
+    Other(u16, Vec<u8>),
+}
+
+/// An HTTP client that never carries a key elsewhere: it follows no redirect and uses no proxy, because a
+/// proxy would read what goes over plain HTTP to this machine.
+pub(super) fn client(patience: Duration) -> Result<reqwest::Client, CallError> {
+    reqwest::Client::builder()
+        .redirect(Policy::none())
+        .no_proxy()
+        .timeout(patience)
+        .user_agent(AGENT)
+        .build()
+        .map_err(|_| CallError::Unreachable("this machine's trusted certificates can't be read".into()))
+}
+
+fn parse<T: DeserializeOwned>(text: &str, access: &Access) -> Result<T, CallError> {
+    serde_json::from_str(text).map_err(|_| no_room(access))
+}
+
+fn no_room(access: &Access) -> CallError {
+    CallError::Unreachable(format!("what answers at {} is no prickle room", access.server.host()))
+}
+
+impl From<Trouble> for CallError {
+    fn from(trouble: Trouble) -> Self {
+        match trouble {
+            Trouble::Lost(why) => Self::Unreachable(why),
+            Trouble::Key(why) => Self::Unauthorized(why),
+            Trouble::Refused(why) => Self::Refused(why),
+        }
+    }
+}

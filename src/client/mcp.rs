@@ -1,0 +1,145 @@
+//! One tool call, made as an agent makes it: over MCP, in the newest protocol that the room speaks.
+
+use std::error::Error;
+use std::time::Duration;
+
+use rmcp::model::{
+    CallToolRequestParams, CallToolResult, ClientCapabilities, ClientConfig, Implementation, ProtocolVersion,
+};
+use rmcp::service::{ClientInitializeError, ClientLifecycleMode, ClientServiceExt, ServiceError};
+use rmcp::transport::StreamableHttpClientTransport;
+use rmcp::transport::streamable_http_client::{StreamableHttpClientTransportConfig, StreamableHttpError};
+use serde_json::{Map, Value};
+
+use super::words::{self, Trouble};
+use super::{Access, CallError, http};
+
+/// Longest refusal that is shown, in characters: every field at fault has its sentence.
+const REFUSAL_MAX: usize = 4000;
+
+/// Calls `tool` with `arguments` and gives its structured result. Waits `patience` for all of it.
+///
+/// A result that says it is an error is [`CallError::Refused`] with the room's text.
+pub async fn call(
+    access: &Access,
+    tool: &str,
+    arguments: Map<String, Value>,
+    patience: Duration,
+) -> Result<Value, CallError> {
+    let host = access.server.host();
+    let late = || CallError::Unreachable(format!("{host}: no answer for {}", words::length(patience)));
+    let result = tokio::time::timeout(patience, converse(access, tool, arguments, patience))
+        .await
+        .map_err(|_| late())??;
+    let text = || {
+        let texts: Vec<&str> =
+            result.content.iter().filter_map(|block| Some(block.as_text()?.text.as_str())).collect();
+        texts.join(" ")
+    };
+    if result.is_error == Some(true) {
+        return Err(CallError::Refused(words::safe(&text(), REFUSAL_MAX)));
+    }
+    match result.structured_content {
+        Some(value) => Ok(value),
+        // Before structured results a room wrote the same as text.
+        None => serde_json::from_str(&text()).map_err(|_| {
+            CallError::Unreachable(format!("what answers at {host} does not speak like a prickle room"))
+        }),
+    }
+}
+
+async fn converse(
+    access: &Access,
+    tool: &str,
+    arguments: Map<String, Value>,
+    patience: Duration,
+) -> Result<CallToolResult, CallError> {
+    let mut config = StreamableHttpClientTransportConfig::with_uri(access.server.url("/mcp"));
+    config = config.auth_header(access.token.secret());
+    let transport = StreamableHttpClientTransport::with_client(http::client(patience)?, config);
+    let me = Implementation::new("prickle", env!("CARGO_PKG_VERSION"));
+    let lifecycle = ClientLifecycleMode::Auto {
+        preferred_versions: vec![ProtocolVersion::V_2026_07_28],
+        legacy_version: Some(ProtocolVersion::V_2025_11_25),
+    };
+    let service = ClientConfig::new(ClientCapabilities::default(), me)
+        .serve_with_lifecycle(transport, lifecycle)
+        .await
+        .map_err(|error| greeting(error, access, patience))?;
+    let request = CallToolRequestParams::new(tool.to_owned()).with_arguments(arguments);
+    let answer = service.call_tool(request).await.map_err(|error| calling(&error, access, patience));
+    let _ = service.cancel().await;
+    answer
+}
+
+/// Why no conversation began.
+fn greeting(error: ClientInitializeError, access: &Access, patience: Duration) -> CallError {
+    match error {
+        ClientInitializeError::LegacyFallbackFailed { fallback, .. } => greeting(*fallback, access, patience),
+        ClientInitializeError::TransportError { error, .. } => {
+            transport(error.error.as_ref(), access, patience)
+        }
+        ClientInitializeError::JsonRpcError(error) => refusal(&error.message, access),
+        ClientInitializeError::NoCompatibleProtocolVersion { .. } => {
+            let host = access.server.host();
+            CallError::Unreachable(format!("{host} speaks no version of MCP that this prickle knows"))
+        }
+        _ => strange(access),
+    }
+}
+
+/// Why the call failed.
+fn calling(error: &ServiceError, access: &Access, patience: Duration) -> CallError {
+    match error {
+        ServiceError::McpError(error) => refusal(&error.message, access),
+        ServiceError::TransportSend(error) => transport(error.error.as_ref(), access, patience),
+        ServiceError::TransportClosed => {
+            CallError::Unreachable(format!("{}: the connection broke off", access.server.host()))
+        }
+        _ => strange(access),
+    }
+}
+
+fn transport(error: &(dyn Error + 'static), access: &Access, patience: Duration) -> CallError {
+    type Http = StreamableHttpError<reqwest::Error>;
+    let host = access.server.host();
+    let mut cause = Some(error);
+    while let Some(inner) = cause {
+        match inner.downcast_ref::<Http>() {
+            Some(Http::AuthRequired(_)) => return words::status(401, &[], access, None).into(),
+            Some(Http::InsufficientScope(_)) => return words::status(403, &[], access, None).into(),
+            Some(Http::HttpStatus(found)) => return words::status(found.status, &[], access, None).into(),
+            Some(Http::Client(error)) => {
+                return CallError::Unreachable(format!("{host}: {}", words::request(error, patience)));
+            }
+            Some(Http::UnexpectedServerResponse(text)) => {
+                return match answered(text) {
+                    Some((status, body)) => words::status(status, body.as_bytes(), access, None).into(),
+                    None => strange(access),
+                };
+            }
+            _ => cause = inner.source(),
+        }
+    }
+    strange(access)
+}
+
+/// The status and body of an answer as the transport words it: `HTTP 403 Forbidden: the body`.
+fn answered(text: &str) -> Option<(u16, &str)> {
+    let (status, body) = text.strip_prefix("HTTP ")?.split_once(':')?;
+    Some((status.get(..3)?.parse().ok()?, body))
+}
+
+fn refusal(message: &str, access: &Access) -> CallError {
+    match words::own_words(message.as_bytes(), access) {
+        Some(said) => Trouble::Refused(format!("the room says: {said}")).into(),
+        None => strange(access),
+    }
+}
+
+fn strange(access: &Access) -> CallError {
+    CallError::Unreachable(format!(
+        "what answers at {} does not speak like a prickle room",
+        access.server.host()
+    ))
+}

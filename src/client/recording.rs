@@ -1,0 +1,155 @@
+//! A room's news kept in a file, a JSON line each: for bug reports, demos, pictures and tests.
+
+use std::fs::{File, OpenOptions};
+use std::io::{self, BufRead, BufReader, Write};
+use std::path::{Path, PathBuf};
+
+use serde::{Deserialize, Serialize};
+
+use crate::picture::Heard;
+
+/// The version that this prickle writes.
+const VERSION: u32 = 1;
+
+/// The first line: what the rest is of.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Header {
+    /// The room.
+    pub project: String,
+    /// Whose eyes watched: the owner of the key, if it was known.
+    pub owner: Option<String>,
+}
+
+/// The first line as it stands in the file.
+#[derive(Serialize, Deserialize)]
+struct FirstLine {
+    prickle: String,
+    version: u32,
+    project: String,
+    owner: Option<String>,
+}
+
+/// Why a recording can't be written or read. `Display` names the file, the line and what to do.
+#[derive(Debug, thiserror::Error)]
+pub enum RecordingError {
+    /// The file can't be made, written or read.
+    #[error("{}: {why}", path.display())]
+    File {
+        /// Which.
+        path: PathBuf,
+        /// Why, and what to do.
+        why: String,
+    },
+    /// A line is not what it should be.
+    #[error("{}, line {line}: {why}", path.display())]
+    Line {
+        /// Which file.
+        path: PathBuf,
+        /// From 1.
+        line: usize,
+        /// What is wrong with it.
+        why: String,
+    },
+}
+
+fn broken(path: &Path, error: &io::Error) -> RecordingError {
+    let why = match error.kind() {
+        io::ErrorKind::AlreadyExists => "is there already; name a new file to record into".into(),
+        io::ErrorKind::NotFound => "there is no such file or folder".into(),
+        io::ErrorKind::PermissionDenied => "you may not".into(),
+        _ => error.to_string(),
+    };
+    RecordingError::File { path: path.to_owned(), why }
+}
+
+/// Writes what is heard.
+#[derive(Debug)]
+pub struct Recorder {
+    path: PathBuf,
+    file: File,
+}
+
+impl Recorder {
+    /// Makes `path`, which must not be there yet, readable by its owner alone: a room's words may be private.
+    pub fn create(path: &Path, header: &Header) -> Result<Self, RecordingError> {
+        let mut options = OpenOptions::new();
+        options.write(true).create_new(true);
+        #[cfg(unix)]
+        std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+        let file = options.open(path).map_err(|e| broken(path, &e))?;
+        let mut recorder = Self { path: path.to_owned(), file };
+        recorder.line(&FirstLine {
+            prickle: "recording".into(),
+            version: VERSION,
+            project: header.project.clone(),
+            owner: header.owner.clone(),
+        })?;
+        Ok(recorder)
+    }
+
+    /// Adds one line, at once: what was heard before a crash stays.
+    pub fn append(&mut self, heard: &Heard) -> Result<(), RecordingError> {
+        self.line(heard)
+    }
+
+    fn line(&mut self, value: &impl Serialize) -> Result<(), RecordingError> {
+        let written = serde_json::to_vec(value).map_err(io::Error::from).and_then(|mut line| {
+            line.push(b'\n');
+            self.file.write_all(&line)
+        });
+        written.map_err(|e| broken(&self.path, &e))
+    }
+}
+
+/// A recording, read whole.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Recording {
+    /// What it is of.
+    pub header: Header,
+    /// What was heard, in order.
+    pub heard: Vec<Heard>,
+}
+
+/// Reads a recording. A last line that was cut off while it was written is left out.
+pub fn read(path: &Path) -> Result<Recording, RecordingError> {
+    let bad = |line: usize, why: String| RecordingError::Line { path: path.to_owned(), line, why };
+    let mut reader = BufReader::new(File::open(path).map_err(|e| broken(path, &e))?);
+    let mut text = String::new();
+    let mut next = |number: usize| -> Result<Option<String>, RecordingError> {
+        text.clear();
+        match reader.read_line(&mut text) {
+            Ok(0) => Ok(None),
+            Ok(_) => Ok(Some(text.clone())),
+            Err(e) if e.kind() == io::ErrorKind::InvalidData => Err(bad(number, "is not UTF-8".into())),
+            Err(e) => Err(broken(path, &e)),
+        }
+    };
+    let first = next(1)?.unwrap_or_default();
+    let first: FirstLine = serde_json::from_str(&first)
+        .ok()
+        .filter(|first: &FirstLine| first.prickle == "recording")
+        .ok_or_else(|| {
+            bad(1, "is not the first line of a recording; make one with: prickle watch --record FILE".into())
+        })?;
+    if first.version != VERSION {
+        let why =
+            format!("the recording has version {}, and this prickle reads version {VERSION}", first.version);
+        return Err(bad(1, why));
+    }
+    let mut heard = Vec::new();
+    let mut number = 2;
+    while let Some(line) = next(number)? {
+        match serde_json::from_str(&line) {
+            Ok(one) => heard.push(one),
+            Err(_) if !line.ends_with('\n') => break,
+            Err(error) => {
+                return Err(bad(
+                    number,
+                    format!("is not what a recording holds (column {})", error.column()),
+                ));
+            }
+        }
+        number += 1;
+    }
+    Ok(Recording { header: Header { project: first.project, owner: first.owner }, heard })
+}

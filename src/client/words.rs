@@ -1,0 +1,184 @@
+//! What went wrong between us and a room, as a person reads it: no type names, no key, and the room's own
+//! words only when made safe.
+
+use std::error::Error;
+use std::io;
+use std::time::Duration;
+
+use tokio_tungstenite::tungstenite;
+use tungstenite::protocol::CloseFrame;
+
+use super::Access;
+
+/// What stands between us and the room's answer.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Trouble {
+    /// It may pass by itself: try again.
+    Lost(String),
+    /// The room does not take the key.
+    Key(String),
+    /// It will not pass by itself.
+    Refused(String),
+}
+
+/// A length of time as the screen writes it, to the second: `25s`, or `400ms` below one.
+pub fn length(time: Duration) -> String {
+    if time < Duration::from_secs(1) {
+        format!("{}ms", time.as_millis())
+    } else {
+        format!("{}s", time.as_secs())
+    }
+}
+
+/// An I/O error on the way to a room.
+pub fn io(error: &io::Error) -> String {
+    use io::ErrorKind as Kind;
+    if let Some(tls) = error.get_ref().and_then(|inner| inner.downcast_ref::<rustls::Error>()) {
+        return encryption(tls);
+    }
+    match error.kind() {
+        Kind::ConnectionRefused => "connection refused".into(),
+        Kind::ConnectionReset | Kind::ConnectionAborted | Kind::BrokenPipe | Kind::UnexpectedEof => {
+            "the connection broke off".into()
+        }
+        Kind::TimedOut => "no answer".into(),
+        Kind::HostUnreachable => "the machine can't be reached".into(),
+        Kind::NetworkUnreachable | Kind::NetworkDown => "no network".into(),
+        Kind::AddrNotAvailable => "no such address".into(),
+        Kind::PermissionDenied => "this machine does not allow the connection".into(),
+        kind => format!("the connection failed ({kind})"),
+    }
+}
+
+fn encryption(error: &rustls::Error) -> String {
+    match error {
+        rustls::Error::InvalidCertificate(_) | rustls::Error::NoCertificatesPresented => {
+            "its certificate is not trusted here".into()
+        }
+        rustls::Error::InvalidMessage(_) => "what answers there does not speak TLS; try http://".into(),
+        _ => "no encrypted connection could be agreed on".into(),
+    }
+}
+
+/// An error of an HTTP request, which hides its cause some levels down.
+pub(super) fn request(error: &reqwest::Error, waited: Duration) -> String {
+    if error.is_timeout() {
+        return format!("no answer for {}", length(waited));
+    }
+    let mut cause: Option<&(dyn Error + 'static)> = error.source();
+    while let Some(inner) = cause {
+        if let Some(found) = inner.downcast_ref::<io::Error>() {
+            // One I/O error may wrap another that says more.
+            match found.get_ref().and_then(|e| e.downcast_ref::<io::Error>()) {
+                Some(deeper) => return io(deeper),
+                None if found.kind() != io::ErrorKind::Other => return io(found),
+                None => {}
+            }
+        }
+        cause = inner.source();
+    }
+    if error.is_connect() {
+        "no connection could be made".into()
+    } else if error.is_body() || error.is_decode() {
+        "the answer broke off".into()
+    } else {
+        "what answers there is no prickle room".into()
+    }
+}
+
+/// Why a WebSocket ended.
+pub(super) fn socket(error: &tungstenite::Error) -> String {
+    use tungstenite::Error as E;
+    use tungstenite::error::ProtocolError;
+    match error {
+        E::Io(error) => io(error),
+        E::ConnectionClosed
+        | E::AlreadyClosed
+        | E::Protocol(
+            ProtocolError::ResetWithoutClosingHandshake
+            | ProtocolError::HandshakeIncomplete
+            | ProtocolError::SendAfterClosing
+            | ProtocolError::ReceivedAfterClosing,
+        ) => "the connection broke off".into(),
+        E::Capacity(_) => "the room sent more than fits one message".into(),
+        E::Utf8(_) => "the room sent text that is not UTF-8".into(),
+        _ => "what answers there is no prickle room".into(),
+    }
+}
+
+/// What a close frame means.
+pub(super) fn close(frame: Option<&CloseFrame>, access: &Access, project: &str) -> Trouble {
+    let Some(frame) = frame else {
+        return Trouble::Lost("the room closed the connection".into());
+    };
+    let code = u16::from(frame.code);
+    match code {
+        4401 => Trouble::Key(format!("this key was revoked; {}", new_key(project))),
+        1000 | 1001 => Trouble::Lost("the room went away".into()),
+        1012 => Trouble::Lost("the room is restarting".into()),
+        1013 => Trouble::Lost("the room asks to try again later".into()),
+        _ => Trouble::Lost(match own_words(frame.reason.as_bytes(), access) {
+            Some(reason) => format!("the room closed the connection: {reason} ({code})"),
+            None => format!("the room closed the connection ({code})"),
+        }),
+    }
+}
+
+/// What an HTTP answer other than success means. `of` is the room that was asked for, if one was.
+pub(super) fn status(status: u16, body: &[u8], access: &Access, of: Option<&str>) -> Trouble {
+    let said = own_words(body, access);
+    let host = access.server.host();
+    let with = |text: String| match &said {
+        Some(said) => format!("{text}: {said}"),
+        None => text,
+    };
+    match status {
+        401 => Trouble::Key(format!(
+            "the room at {host} does not know this key; {}",
+            new_key(of.unwrap_or("PROJECT"))
+        )),
+        403 => Trouble::Refused(with(format!("the room at {host} refuses the request"))),
+        404 => Trouble::Refused(match of {
+            Some(project) => format!("the room at {host} has no {project}, or this key may not see it"),
+            None => format!("what answers at {host} is no prickle room"),
+        }),
+        429 => Trouble::Lost(with("the room asks to slow down".into())),
+        300..=399 => Trouble::Refused(format!(
+            "{host} sends elsewhere, and a key goes only to the address it belongs to; \
+             name the room's own address with --server"
+        )),
+        408 | 425 | 500..=599 => Trouble::Lost(with(format!("the room has trouble ({status})"))),
+        200..=299 => Trouble::Lost(format!("what answers at {host} is no prickle room")),
+        _ => Trouble::Refused(with(format!("the room at {host} refuses the request ({status})"))),
+    }
+}
+
+/// What to do without a key that works.
+pub(super) fn new_key(project: &str) -> String {
+    format!("make one with: prickle key create --kind person --owner OWNER --project {project} --save")
+}
+
+/// What the room says of itself: the `detail` of problem details, or a short plain sentence. Cut, made safe,
+/// and nothing at all if it repeats the key.
+pub(super) fn own_words(body: &[u8], access: &Access) -> Option<String> {
+    const LONGEST: usize = 300;
+    let text = std::str::from_utf8(body).ok()?.trim();
+    let text = match serde_json::from_str::<serde_json::Value>(text) {
+        Ok(problem) => problem.get("detail").or_else(|| problem.get("title"))?.as_str()?.to_owned(),
+        Err(_) if text.starts_with(['<', '{', '[']) => return None,
+        Err(_) => text.to_owned(),
+    };
+    if text.is_empty() || text.contains(access.token.secret()) {
+        return None;
+    }
+    Some(safe(&text, LONGEST))
+}
+
+/// A text of the room as one line, at most `longest` characters.
+pub(super) fn safe(text: &str, longest: usize) -> String {
+    let line = crate::shown::line(text);
+    match line.char_indices().nth(longest) {
+        Some((end, _)) => format!("{}…", &line[..end]),
+        None => line,
+    }
+}

@@ -1,0 +1,159 @@
+//! `config.toml` and `.prickle.toml`, read by hand so that a fault is said with its line, its value and what
+//! is allowed instead.
+
+use std::fs;
+use std::io::ErrorKind;
+use std::ops::Range;
+use std::path::{Path, PathBuf};
+
+use toml::Spanned;
+use toml::de::{DeTable, DeValue};
+
+use crate::client::{BadServer, Server};
+use crate::shown;
+use crate::wire::id::Slug;
+
+/// How wide the terminal draws the characters whose width Unicode leaves open.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Ambiguous {
+    /// One column: nearly everywhere.
+    #[default]
+    Narrow,
+    /// Two columns: some East Asian set-ups.
+    Wide,
+}
+
+/// What `config.toml` says; a setting that it leaves out, or says wrong, is `None`.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Settings {
+    pub(super) server: Option<Server>,
+    pub(super) token_file: Option<PathBuf>,
+    pub(super) project: Option<Slug>,
+    pub(super) theme: Option<String>,
+    pub(super) ambiguous: Option<Ambiguous>,
+    pub(super) stale_minutes: Option<u32>,
+}
+
+/// Every setting's name, and what it must be.
+const SETTINGS: [(&str, &str); 6] = [
+    ("server", "must be a room's address in quotes, like \"http://127.0.0.1:7766\""),
+    ("token_file", "must be a file's path in quotes; the file holds the key"),
+    ("project", "must be a room's name in quotes, like \"website-v2\""),
+    ("theme", "must be a theme's name in quotes"),
+    ("ambiguous", "must be \"narrow\" or \"wide\""),
+    ("stale_minutes", "must be a whole number of minutes from 1 to 1440"),
+];
+
+/// Reads `config.toml`; none is as good as an empty one. Faults come beside what could be read.
+pub(super) fn settings(path: &Path) -> (Settings, Vec<String>) {
+    let mut settings = Settings::default();
+    let file = shown::line(&path.display().to_string());
+    let text = match fs::read_to_string(path) {
+        Ok(text) => text,
+        Err(error) if error.kind() == ErrorKind::NotFound => return (settings, Vec::new()),
+        Err(error) if error.kind() == ErrorKind::InvalidData => {
+            return (settings, vec![format!("{file} is not UTF-8")]);
+        }
+        Err(error) => return (settings, vec![format!("{file} can't be read ({})", error.kind())]),
+    };
+    let table = match DeTable::parse(&text) {
+        Ok(table) => table,
+        Err(error) => return (settings, vec![syntax(&file, &text, &error)]),
+    };
+    let mut faults = Vec::new();
+    for (name, value) in table.get_ref() {
+        let known = SETTINGS.iter().find(|(known, _)| known == name.get_ref());
+        let Some((_, must)) = known else {
+            let names: Vec<&str> = SETTINGS.iter().map(|(name, _)| *name).collect();
+            let found = shown::line(name.get_ref());
+            let line = line(&text, name.span());
+            faults.push(format!(
+                "{file}, line {line}: there is no setting {found}; there are {}",
+                names.join(", ")
+            ));
+            continue;
+        };
+        if let Err(hidden) = settings.set(name.get_ref(), value.get_ref()) {
+            let line = line(&text, value.span());
+            let is = if hidden { String::new() } else { format!(" = {}", excerpt(&text, value)) };
+            faults.push(format!("{file}, line {line}: {}{is} {must}", name.get_ref()));
+        }
+    }
+    (settings, faults)
+}
+
+impl Settings {
+    /// Takes one setting. The error says whether the value had better not be repeated.
+    fn set(&mut self, name: &str, value: &DeValue<'_>) -> Result<(), bool> {
+        if name == "stale_minutes" {
+            let minutes = value.as_integer().and_then(|n| u32::from_str_radix(n.as_str(), n.radix()).ok());
+            self.stale_minutes = Some(minutes.filter(|m| (1..=1440).contains(m)).ok_or(false)?);
+            return Ok(());
+        }
+        let text = value.as_str().ok_or(false)?;
+        match name {
+            "server" => {
+                self.server = Some(text.parse().map_err(|e| e != BadServer::NoUrl || text.contains('@'))?)
+            }
+            "token_file" if !text.is_empty() => self.token_file = Some(text.into()),
+            "project" => self.project = Some(text.parse().map_err(|_| false)?),
+            "theme" if !text.is_empty() => self.theme = Some(text.into()),
+            "ambiguous" if text == "narrow" => self.ambiguous = Some(Ambiguous::Narrow),
+            "ambiguous" if text == "wide" => self.ambiguous = Some(Ambiguous::Wide),
+            _ => return Err(false),
+        }
+        Ok(())
+    }
+}
+
+/// Reads a repository's `.prickle.toml`: its project. All else in it is ignored, and said so.
+pub(super) fn repository(path: &Path, text: &str, warnings: &mut Vec<String>) -> Option<Slug> {
+    let file = shown::line(&path.display().to_string());
+    let table = match DeTable::parse(text) {
+        Ok(table) => table,
+        Err(error) => {
+            warnings.push(format!("{} and is ignored", syntax(&file, text, &error)));
+            return None;
+        }
+    };
+    let mut project = None;
+    let mut others = Vec::new();
+    for (name, value) in table.get_ref() {
+        if name.get_ref() != "project" {
+            others.push(shown::line(name.get_ref()));
+            continue;
+        }
+        project = value.get_ref().as_str().and_then(|text| text.parse().ok());
+        if project.is_none() {
+            let line = line(text, value.span());
+            let value = excerpt(text, value);
+            let must = SETTINGS[2].1;
+            warnings.push(format!("{file}, line {line}: project = {value} {must}, and is ignored"));
+        }
+    }
+    if !others.is_empty() {
+        let others = others.join(", ");
+        warnings.push(format!("{file} may hold only project; {others} in it is ignored"));
+    }
+    project
+}
+
+fn syntax(file: &str, text: &str, error: &toml::de::Error) -> String {
+    let line = error.span().map_or(1, |span| line(text, span));
+    format!("{file}, line {line} can't be read: {}", shown::line(error.message()))
+}
+
+/// The line, from 1, on which `span` begins.
+fn line(text: &str, span: Range<usize>) -> usize {
+    text.as_bytes().iter().take(span.start).filter(|b| **b == b'\n').count() + 1
+}
+
+/// A value as it stands in the file, cut short.
+fn excerpt(text: &str, value: &Spanned<DeValue<'_>>) -> String {
+    const SHOWN: usize = 40;
+    let raw = shown::line(text.get(value.span()).unwrap_or_default());
+    match raw.char_indices().nth(SHOWN) {
+        Some((end, _)) => format!("{}…", &raw[..end]),
+        None => raw,
+    }
+}

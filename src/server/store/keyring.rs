@@ -1,0 +1,191 @@
+//! The keys as the room holds them in memory, kept in step with the database that other processes write to.
+
+use std::collections::{BTreeSet, HashMap, HashSet};
+use std::sync::atomic::{AtomicI64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
+use std::time::Duration;
+
+use rusqlite::Connection;
+use tokio::sync::watch;
+
+use super::keys::{self, Hash, Live};
+use crate::rules::{Caller, Scope};
+use crate::server::clock::Clock;
+use crate::wire::id::Slug;
+
+/// All live keys and all projects.
+#[derive(Debug)]
+pub(super) struct Keyring {
+    /// Reads only. Whoever changes `known` from what it read holds it until that is done, so that an older
+    /// reading never replaces a newer one. `None` once the store is closed.
+    connection: Mutex<Option<Connection>>,
+    known: RwLock<Known>,
+    reread: watch::Sender<u64>,
+    clock: Clock,
+}
+
+#[derive(Debug, Default)]
+struct Known {
+    by_hash: HashMap<Hash, Arc<Entry>>,
+    live: HashSet<i64>,
+    projects: BTreeSet<Slug>,
+}
+
+#[derive(Debug)]
+struct Entry {
+    caller: Arc<Caller>,
+    /// Milliseconds; 0: never.
+    used: AtomicI64,
+    /// What the database says of `used`.
+    noted: AtomicI64,
+}
+
+impl Entry {
+    fn new(live: Live) -> Self {
+        let noted = AtomicI64::new(live.last_used);
+        Self { caller: Arc::new(live.caller), used: AtomicI64::new(live.last_used), noted }
+    }
+}
+
+impl Keyring {
+    /// Reads all keys over a connection of its own.
+    pub(super) fn read(connection: Connection, clock: Clock) -> rusqlite::Result<Self> {
+        let known = Known::read(&connection, None)?;
+        let (reread, _) = watch::channel(0);
+        Ok(Self { connection: Mutex::new(Some(connection)), known: RwLock::new(known), reread, clock })
+    }
+
+    /// Whose token this is. What memory does not know is looked up in the database.
+    pub(super) fn authenticate(&self, token: &str) -> Option<Arc<Caller>> {
+        let hash = keys::hash(token)?;
+        let found = self.with_known(|known| known.by_hash.get(&hash).cloned());
+        let entry = found.or_else(|| self.look_up(&hash))?;
+        entry.used.fetch_max(self.clock.now().timestamp_millis(), Ordering::Relaxed);
+        Some(Arc::clone(&entry.caller))
+    }
+
+    fn look_up(&self, hash: &Hash) -> Option<Arc<Entry>> {
+        let connection = self.connection();
+        let live = match keys::live(connection.as_ref()?, Some(hash)) {
+            Ok(live) => live.into_iter().next()?,
+            Err(error) => {
+                tracing::error!(%error, "an unknown key could not be looked up");
+                return None;
+            }
+        };
+        let mut known = self.known.write().unwrap_or_else(PoisonError::into_inner);
+        // Another look-up of the same key may have been first.
+        let entry = known.by_hash.entry(*hash).or_insert_with(|| Arc::new(Entry::new(live)));
+        let entry = Arc::clone(entry);
+        known.live.insert(entry.caller.key);
+        if let Scope::Some(projects) = &entry.caller.scope {
+            known.projects.extend(projects.iter().cloned());
+        }
+        Some(entry)
+    }
+
+    /// Whether the key is not revoked, as far as is known.
+    pub(super) fn alive(&self, key: i64) -> bool {
+        self.with_known(|known| known.live.contains(&key))
+    }
+
+    /// Changes whenever keys were read anew.
+    pub(super) fn revoked(&self) -> watch::Receiver<u64> {
+        self.reread.subscribe()
+    }
+
+    /// The projects that the caller may enter.
+    pub(super) fn projects(&self, caller: &Caller) -> Vec<Slug> {
+        match &caller.scope {
+            Scope::All => self.with_known(|known| known.projects.iter().cloned().collect()),
+            Scope::Some(projects) => projects.iter().cloned().collect(), // a key's projects are made with it
+        }
+    }
+
+    /// Whether the project exists and the caller may enter it. What memory does not know is looked up.
+    pub(super) fn sees(&self, caller: &Caller, project: &Slug) -> bool {
+        if !caller.scope.holds(project) {
+            return false;
+        }
+        if self.with_known(|known| known.projects.contains(project)) {
+            return true;
+        }
+        let connection = self.connection();
+        match connection.as_ref().map(|connection| keys::is_project(connection, project)) {
+            Some(Ok(true)) => {
+                let mut known = self.known.write().unwrap_or_else(PoisonError::into_inner);
+                known.projects.insert(project.clone());
+                true
+            }
+            Some(Err(error)) => {
+                tracing::error!(%error, "an unknown project could not be looked up");
+                false
+            }
+            Some(Ok(false)) | None => false,
+        }
+    }
+
+    /// Reads everything anew, because another process has written.
+    pub(super) fn reread(&self) -> rusqlite::Result<()> {
+        let connection = self.connection();
+        let Some(connection) = connection.as_ref() else { return Ok(()) };
+        let old = self.with_known(|known| known.by_hash.clone());
+        let new = Known::read(connection, Some(&old))?;
+        *self.known.write().unwrap_or_else(PoisonError::into_inner) = new;
+        self.reread.send_modify(|times| *times += 1);
+        Ok(())
+    }
+
+    /// The keys whose last use the database does not know, once it is `behind` by this much: key and time.
+    pub(super) fn unnoted(&self, behind: Duration) -> Vec<(i64, i64)> {
+        let behind = i64::try_from(behind.as_millis()).unwrap_or(i64::MAX);
+        let due = |entry: &Arc<Entry>| {
+            let used = entry.used.load(Ordering::Relaxed);
+            let noted = entry.noted.load(Ordering::Relaxed);
+            let first = noted == 0 && used > 0;
+            (first || used.saturating_sub(noted) >= behind.max(1)).then_some((entry.caller.key, used))
+        };
+        self.with_known(|known| known.by_hash.values().filter_map(due).collect())
+    }
+
+    /// The database knows of these uses now.
+    pub(super) fn noted(&self, uses: &[(i64, i64)]) {
+        let uses: HashMap<i64, i64> = uses.iter().copied().collect();
+        self.with_known(|known| {
+            for entry in known.by_hash.values() {
+                if let Some(at) = uses.get(&entry.caller.key) {
+                    entry.noted.store(*at, Ordering::Relaxed);
+                }
+            }
+        });
+    }
+
+    /// Ends the connection; from now on memory alone answers.
+    pub(super) fn close(&self) {
+        self.connection().take();
+    }
+
+    fn connection(&self) -> MutexGuard<'_, Option<Connection>> {
+        self.connection.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn with_known<T>(&self, ask: impl FnOnce(&Known) -> T) -> T {
+        ask(&self.known.read().unwrap_or_else(PoisonError::into_inner))
+    }
+}
+
+impl Known {
+    /// Reads all; a key that did not change keeps its entry of `old`, with the uses that are not noted yet.
+    fn read(connection: &Connection, old: Option<&HashMap<Hash, Arc<Entry>>>) -> rusqlite::Result<Self> {
+        let mut known =
+            Self { projects: keys::projects(connection)?.into_iter().collect(), ..Self::default() };
+        for live in keys::live(connection, None)? {
+            known.live.insert(live.caller.key);
+            let kept = old.and_then(|old| old.get(&live.hash)).filter(|entry| *entry.caller == live.caller);
+            let hash = live.hash;
+            let entry = kept.cloned().unwrap_or_else(|| Arc::new(Entry::new(live)));
+            known.by_hash.insert(hash, entry);
+        }
+        Ok(known)
+    }
+}

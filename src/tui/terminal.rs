@@ -1,0 +1,134 @@
+//! The terminal itself: taking it over, giving it back whatever happens, and noticing that it is gone.
+//!
+//! The order of giving back matters: what the screen showed goes before raw mode does, so that nothing of ours
+//! is left on the shell's screen.
+
+use std::io::{self, BufWriter, Stdout, Write};
+use std::sync::Once;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use crossterm::terminal::{EnterAlternateScreen, LeaveAlternateScreen, disable_raw_mode, enable_raw_mode};
+use crossterm::{cursor, execute};
+use ratatui::backend::{Backend, CrosstermBackend};
+use ratatui::buffer::Buffer;
+use ratatui::layout::Rect;
+use ratatui::{Terminal, TerminalOptions, Viewport};
+
+/// Whether the terminal is ours at the moment.
+static TAKEN: AtomicBool = AtomicBool::new(false);
+
+/// A backend, and the last picture that it was given.
+pub struct Screen<B: Backend> {
+    terminal: Terminal<B>,
+    last: Buffer,
+}
+
+impl<B: Backend> Screen<B> {
+    /// A screen of `size` columns and rows.
+    pub fn new(backend: B, size: (u16, u16)) -> Result<Self, B::Error> {
+        let area = Rect::new(0, 0, size.0, size.1);
+        let terminal = Terminal::with_options(backend, TerminalOptions { viewport: Viewport::Fixed(area) })?;
+        Ok(Self { terminal, last: Buffer::default() })
+    }
+
+    /// Shows a picture; writes nothing where it is the one that is shown already.
+    pub fn show(&mut self, picture: Buffer) -> Result<(), B::Error> {
+        if picture.area.is_empty() || picture == self.last {
+            return Ok(());
+        }
+        if picture.area != self.last.area {
+            self.terminal.resize(picture.area)?;
+        }
+        self.terminal.draw(|frame| frame.buffer_mut().clone_from(&picture))?;
+        self.last = picture;
+        Ok(())
+    }
+
+    /// Forgets what is shown: someone else has written to the terminal.
+    pub fn forget(&mut self) {
+        self.last = Buffer::default();
+    }
+
+    /// The backend.
+    pub fn backend(&self) -> &B {
+        self.terminal.backend()
+    }
+}
+
+/// Columns and rows of the terminal on stdout; (0, 0) where it does not tell.
+pub fn size() -> (u16, u16) {
+    rustix::termios::tcgetwinsize(io::stdout()).map_or((0, 0), |size| (size.ws_col, size.ws_row))
+}
+
+/// Takes the terminal over: raw mode, alternate screen, no cursor. Asks it nothing.
+pub fn enter() -> io::Result<Screen<CrosstermBackend<BufWriter<Stdout>>>> {
+    static HOOK: Once = Once::new();
+    HOOK.call_once(|| {
+        let report = std::panic::take_hook();
+        std::panic::set_hook(Box::new(move |info| {
+            // A panic in a task would otherwise leave the rest drawing over its message.
+            restore();
+            report(info);
+            std::process::exit(101);
+        }));
+    });
+    take()?;
+    // One write a frame instead of one a cell run.
+    let out = BufWriter::with_capacity(64 * 1024, io::stdout());
+    Screen::new(CrosstermBackend::new(out), size())
+}
+
+/// Takes the terminal again after [`restore`].
+pub fn take() -> io::Result<()> {
+    enable_raw_mode()?;
+    TAKEN.store(true, Ordering::SeqCst);
+    execute!(io::stdout(), EnterAlternateScreen, cursor::Hide)
+}
+
+/// Gives the terminal back. Does nothing where it is not ours.
+pub fn restore() {
+    if TAKEN.swap(false, Ordering::SeqCst) {
+        // The terminal may be gone; there is nobody left to tell.
+        let _ = execute!(io::stdout(), LeaveAlternateScreen, cursor::Show);
+        let _ = disable_raw_mode();
+        let _ = io::stdout().flush();
+    }
+}
+
+/// Whether a shell with job control would notice that we stop, and could bring us back.
+pub fn can_suspend() -> bool {
+    match (rustix::process::getpgid(None), rustix::process::getsid(None)) {
+        (Ok(group), Ok(session)) => group != session,
+        _ => false,
+    }
+}
+
+/// Gives the terminal back, stops the job, and takes the terminal again when it is continued.
+pub fn suspend() -> io::Result<()> {
+    restore();
+    // All of the job stops, as the terminal's own Ctrl-Z does it: a wrapper (sudo, cargo) must stop with us.
+    rustix::process::kill_current_process_group(rustix::process::Signal::STOP)?;
+    take()
+}
+
+/// Ends the process when the terminal is gone, even if SIGHUP never comes.
+///
+/// The event reader spins for ever on a closed terminal, and takes the loop with it; so a thread of its own
+/// waits for the hang-up, at no cost, and leaves after the loop has had its chance to.
+pub fn watch_for_hangup(gone: impl FnOnce() + Send + 'static) {
+    use rustix::event::{PollFd, PollFlags, poll};
+    std::thread::spawn(move || {
+        let out = io::stdout();
+        loop {
+            let mut fds = [PollFd::new(&out, PollFlags::empty())];
+            match poll(&mut fds, None) {
+                Ok(_) if !fds[0].revents().is_empty() => break,
+                Ok(_) | Err(rustix::io::Errno::INTR) => {}
+                Err(_) => return,
+            }
+        }
+        gone();
+        std::thread::sleep(std::time::Duration::from_millis(500));
+        std::process::exit(129);
+    });
+}

@@ -1,0 +1,193 @@
+//! What changes the screen's state: news from the room, keys, the terminal's size. Pure: no I/O, no waiting.
+
+use std::time::Duration;
+
+use chrono::TimeDelta;
+use crossterm::event::{Event, KeyEvent};
+
+use super::keys::{self, Action};
+use super::model::{Layout, Model, Pane};
+use super::view;
+use crate::picture::{Connection, Heard};
+use crate::wire::id::AgentId;
+
+/// What the loop has to do, since only it touches the terminal and the client.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Effect {
+    /// Try the connection now.
+    Retry,
+    /// Give the terminal back and stop the job.
+    Suspend,
+    /// End.
+    Quit,
+}
+
+/// News from the room.
+pub fn heard(model: &mut Model, heard: Heard) {
+    let place = model.selected.as_ref().and_then(|id| model.picture.agents().position(|(i, _)| i == id));
+    model.picture.apply(heard);
+    if model.selection().is_none() {
+        model.selected = match place {
+            // The agent left: its neighbour takes the selection.
+            Some(place) => {
+                let last = model.picture.agents().count().saturating_sub(1);
+                model.picture.agents().nth(place.min(last)).map(|(id, _)| id.clone())
+            }
+            None => first_choice(model),
+        };
+        if model.selected.is_none() && model.pane == Pane::Open {
+            model.pane = Pane::List;
+        }
+    }
+    keep_in_sight(model);
+}
+
+/// What the eye should fall on first: a failure of one's own, else the first agent.
+fn first_choice(model: &Model) -> Option<AgentId> {
+    let mut agents = model.picture.agents();
+    let needs = agents.find(|(_, agent)| model.needs_you(agent)).map(|(id, _)| id.clone());
+    needs.or_else(|| model.picture.agents().next().map(|(id, _)| id.clone()))
+}
+
+/// A key or another event of the terminal.
+pub fn event(model: &mut Model, event: &Event) -> Option<Effect> {
+    match event {
+        Event::Key(key) => press(model, *key),
+        Event::Resize(columns, rows) => {
+            resize(model, *columns, *rows);
+            None
+        }
+        _ => None,
+    }
+}
+
+/// The terminal has this size now.
+pub fn resize(model: &mut Model, columns: u16, rows: u16) {
+    model.size = (columns, rows);
+    keep_in_sight(model);
+}
+
+fn press(model: &mut Model, key: KeyEvent) -> Option<Effect> {
+    let action = keys::action(key, |when| model.holds(when))?;
+    model.notice = None;
+    let first = !std::mem::replace(&mut model.touched, true);
+    match action {
+        Action::Quit => return Some(Effect::Quit),
+        Action::Suspend => return Some(Effect::Suspend),
+        Action::Retry => return Some(Effect::Retry),
+        Action::Help => model.help = if model.help.is_some() { None } else { Some(0) },
+        Action::Back if model.help.is_some() => model.help = None,
+        Action::Back => model.pane = Pane::List,
+        Action::Open => {
+            model.pane = Pane::Open;
+            model.detail_top = 0;
+        }
+        Action::OtherPane => {
+            model.pane = match (model.pane, model.layout()) {
+                (Pane::List, Layout::Columns | Layout::Stacked) => Pane::Detail,
+                (Pane::Detail, _) => Pane::List,
+                (pane, _) => pane,
+            };
+        }
+        Action::NextNeedsYou => needs_you(model, 1),
+        Action::LastNeedsYou => needs_you(model, -1),
+        Action::Down => step(model, 1, first),
+        Action::Up => step(model, -1, first),
+        Action::HalfDown => step(model, page(model) / 2, false),
+        Action::HalfUp => step(model, -page(model) / 2, false),
+        Action::PageDown => step(model, page(model), false),
+        Action::PageUp => step(model, -page(model), false),
+        Action::Top => step(model, isize::MIN / 2, false),
+        Action::End => step(model, isize::MAX / 2, false),
+    }
+    keep_in_sight(model);
+    None
+}
+
+fn page(model: &Model) -> isize {
+    isize::try_from(view::page(model)).unwrap_or(1).max(2)
+}
+
+/// Moves what the keys move at present: the help, the detail, or the selection.
+fn step(model: &mut Model, by: isize, first: bool) {
+    if let Some(top) = model.help {
+        model.help = Some(top.saturating_add_signed(by).min(view::help_end(model)));
+        return;
+    }
+    if model.pane != Pane::List {
+        model.detail_top = model.detail_top.saturating_add_signed(by).min(view::detail_end(model));
+        return;
+    }
+    // In a side pane the first key only brings the selection to light.
+    if first && model.layout() == Layout::Cards {
+        return;
+    }
+    let count = model.picture.agents().count();
+    let here = model.selected.as_ref().and_then(|id| model.picture.agents().position(|(i, _)| i == id));
+    let there = here.map_or(0, |at| at.saturating_add_signed(by)).min(count.saturating_sub(1));
+    select(model, there);
+}
+
+fn select(model: &mut Model, place: usize) {
+    let id = model.picture.agents().nth(place).map(|(id, _)| id.clone());
+    if id != model.selected {
+        model.selected = id;
+        model.detail_top = 0;
+    }
+}
+
+/// Selects the next agent, or the one before, whose failure is the watcher's to mend; else any failed one.
+fn needs_you(model: &mut Model, by: isize) {
+    let places = |mine: bool| -> Vec<usize> {
+        let wanted = |agent: &crate::picture::Agent| {
+            if mine { model.needs_you(agent) } else { agent.pulse.run_failure.is_some() }
+        };
+        model.picture.agents().enumerate().filter(|(_, (_, a))| wanted(a)).map(|(i, _)| i).collect()
+    };
+    let places = if places(true).is_empty() { places(false) } else { places(true) };
+    let here = model.selected.as_ref().and_then(|id| model.picture.agents().position(|(i, _)| i == id));
+    let here = here.unwrap_or(0);
+    let next = if by > 0 {
+        places.iter().find(|p| **p > here).or(places.first())
+    } else {
+        places.iter().rev().find(|p| **p < here).or(places.last())
+    };
+    if let Some(place) = next.copied() {
+        select(model, place);
+    }
+}
+
+/// Scrolls as little as needed for the selection, and never past the ends.
+fn keep_in_sight(model: &mut Model) {
+    model.list_top = view::list_top(model);
+    model.detail_top = model.detail_top.min(view::detail_end(model));
+    if let Some(top) = model.help {
+        model.help = Some(top.min(view::help_end(model)));
+    }
+}
+
+/// How long the picture stays as it is if nothing is heard: until the next age, countdown or story changes.
+pub fn stays(model: &Model) -> Option<Duration> {
+    let local = model.local();
+    let now = model.picture.room_time(local);
+    let minute = |since: TimeDelta| {
+        let into = since.num_milliseconds().rem_euclid(60_000);
+        TimeDelta::milliseconds(60_000 - into)
+    };
+    let mut next: Option<TimeDelta> = None;
+    let mut sooner = |wait: TimeDelta| next = Some(next.map_or(wait, |n| n.min(wait)));
+    for (_, agent) in model.picture.agents() {
+        sooner(minute(now - agent.pulse.updated_at));
+        if let Some(intent) = agent.pulse.intent.as_ref().filter(|intent| intent.holds(now)) {
+            let left = intent.expires_at - now;
+            sooner(if left < TimeDelta::seconds(62) { TimeDelta::milliseconds(500) } else { minute(-left) });
+        }
+    }
+    let second = model.panel.is_some()
+        || matches!(model.picture.connection, Connection::Offline { .. })
+        || view::caught_up(model).is_some();
+    if second {
+        sooner(TimeDelta::milliseconds(1000 - i64::from(local.timestamp_subsec_millis().min(999))));
+    }
+    next.and_then(|wait| wait.max(TimeDelta::milliseconds(20)).to_std().ok())
+}

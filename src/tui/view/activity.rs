@@ -1,0 +1,96 @@
+//! The strip below the room: what happened last, or the demo's story.
+
+use ratatui::layout::Rect;
+use ratatui::text::{Line, Span};
+
+use super::paint::Canvas;
+use super::{Parts, text};
+use crate::change::{self, Change};
+use crate::picture::Happening;
+use crate::shown;
+use crate::tui::model::{Layout, Model, Panel};
+use crate::words;
+
+/// Draws the strip where there is one.
+pub fn draw(canvas: &mut Canvas<'_>, model: &Model, parts: &Parts) {
+    if parts.strip.height < 2 {
+        return;
+    }
+    let body = Rect { y: parts.strip.y + 1, height: parts.strip.height - 1, ..parts.strip };
+    if let Some(panel) = &model.panel {
+        rule(canvas, model, parts, &panel.title);
+        return story(canvas, model, panel, body);
+    }
+    rule(canvas, model, parts, "Activity");
+    let mut said = model.picture.log().rev().filter_map(|happening| line(model, happening));
+    for row in 0..body.height {
+        let Some(line) = said.next() else { break };
+        canvas.line(body, row, &line);
+    }
+}
+
+fn rule(canvas: &mut Canvas<'_>, model: &Model, parts: &Parts, title: &str) {
+    let theme = &model.look.theme;
+    canvas.rule(parts.strip, 0, &Line::from(Span::styled(title.to_owned(), theme.muted)), &Line::from(""));
+    if model.layout() == Layout::Columns && parts.detail.width > 0 {
+        let corner = Rect { x: parts.detail.x - 1, width: 1, ..parts.strip };
+        canvas.line(corner, 0, &Line::from(Span::styled("┴", theme.border)));
+    }
+}
+
+/// One happening as a line: time, mark, who, what. Nothing for a report that repeats the last one.
+fn line(model: &Model, happening: &Happening) -> Option<Line<'static>> {
+    let theme = &model.look.theme;
+    let zone = model.look.zone;
+    let now = model.picture.room_time(model.local());
+    let (at, mark, who, what) = match happening {
+        Happening::Reported { at, before, after } => {
+            let changes = change::between(before.as_deref(), after);
+            let mark = match changes.first()? {
+                Change::Failed(_) => "!",
+                Change::Cleared => "✓",
+                _ => " ",
+            };
+            (Some(at), mark, after.agent_id.to_string(), words::changes(&changes))
+        }
+        Happening::Gone { at, agent_id } => (Some(at), " ", agent_id.to_string(), "left the room".to_owned()),
+        Happening::Unknown { kind } => (
+            None,
+            " ",
+            "the room".into(),
+            format!("sent something new that this prickle does not know: {kind}"),
+        ),
+        Happening::Outage { from, to, missed } => {
+            let caught = missed.map_or("then a new picture".into(), |n| {
+                format!("{} caught up with", words::count(n, "change"))
+            });
+            let what = format!("from {} to {} · {caught}", zone.minute(*from), zone.minute(*to));
+            (Some(to), " ", "not connected".into(), what)
+        }
+    };
+    let at = at.map_or_else(String::new, |at| zone.near(*at, now));
+    let what = text(model, &what);
+    Some(Line::from(vec![
+        Span::styled(format!(" {at:<5}"), theme.muted),
+        Span::styled(format!(" {mark} "), theme.error),
+        Span::styled(
+            format!("{:<16}", shown::cut(&text(model, &who), 22, model.look.glyphs.end())),
+            theme.text,
+        ),
+        Span::raw(" "),
+        Span::styled(what, if mark == "!" { theme.error } else { theme.text }),
+    ]))
+}
+
+fn story(canvas: &mut Canvas<'_>, model: &Model, panel: &Panel, body: Rect) {
+    let theme = &model.look.theme;
+    let mut lines: Vec<Line<'static>> =
+        panel.lines.iter().map(|l| Line::from(Span::styled(format!(" {l}"), theme.text))).collect();
+    if let Some((wait, next)) = panel.next(model.local()) {
+        lines.push(Line::from(vec![
+            Span::styled(format!(" In {}s: ", wait.num_seconds() + 1), theme.hint),
+            Span::styled(text(model, next), theme.text),
+        ]));
+    }
+    canvas.lines(body, &lines, 0);
+}

@@ -1,0 +1,90 @@
+//! The body while there is nobody to show: nobody came yet, or the room was never reached.
+
+use ratatui::style::Style;
+use ratatui::text::{Line, Span};
+
+use super::paint::Canvas;
+use super::{Parts, text};
+use crate::picture::Connection;
+use crate::shown;
+use crate::tui::model::{Layout, Model};
+
+/// Draws the page with its next step.
+pub fn draw(canvas: &mut Canvas<'_>, model: &Model, parts: &Parts) {
+    let theme = &model.look.theme;
+    let narrow = model.layout() == Layout::Cards;
+    let project = text(model, &model.picture.project);
+    let title = if narrow { Line::from(Span::styled(project.clone(), theme.focus)) } else { Line::from("") };
+    let area = ratatui::layout::Rect { y: 1, height: 1, ..canvas.area() };
+    canvas.rule(area, 0, &title, &Line::from(""));
+    let mut page =
+        Page { out: vec![Line::default()], width: usize::from(area.width).saturating_sub(2), narrow };
+    let server = shown::line(&model.server);
+    let pulse = format!("prickle pulse --project {project} --doing \"trying prickle\"");
+    match &model.picture.connection {
+        Connection::Live if model.picture.is_whole() => {
+            page.say(&format!("This is the room {project}. Nobody is in it yet."), theme.text);
+            if !narrow {
+                page.say(&format!("It runs on {server}."), theme.muted);
+            }
+            page.blank();
+            page.step("Report a first pulse, in another terminal", &pulse, theme.text, theme.hint);
+            if !narrow {
+                page.step("A full room to look at", "prickle demo", theme.text, theme.hint);
+                page.blank();
+                page.say("The first pulse replaces this page by itself.", theme.muted);
+            }
+        }
+        Connection::Live | Connection::Connecting => {
+            page.say(&format!("Asking {server} for the room {project}."), theme.muted);
+        }
+        Connection::Offline { why, .. } => {
+            page.say(&format!("The room at {server} does not answer: {}.", shown::line(why)), theme.text);
+            page.blank();
+            page.step("Start it, where it is to run", "prickle serve", theme.text, theme.hint);
+            page.step("A full room to look at", "prickle demo", theme.text, theme.hint);
+        }
+        Connection::Refused { why } => page.say(&shown::line(why), theme.text),
+    }
+    let glyphs = model.look.glyphs;
+    let lines: Vec<Line<'static>> = page
+        .out
+        .into_iter()
+        .map(|line| {
+            line.spans
+                .into_iter()
+                .map(|s| Span::styled(glyphs.tell(&s.content).into_owned(), s.style))
+                .collect()
+        })
+        .collect();
+    let body = ratatui::layout::Rect { y: 2, height: parts.footer.y.saturating_sub(2), ..canvas.area() };
+    canvas.lines(body, &lines, 0);
+}
+
+struct Page {
+    out: Vec<Line<'static>>,
+    width: usize,
+    narrow: bool,
+}
+
+impl Page {
+    fn blank(&mut self) {
+        self.out.push(Line::default());
+    }
+
+    fn say(&mut self, said: &str, style: Style) {
+        for part in shown::wrap(said, self.width) {
+            self.out.push(Line::from(Span::styled(format!(" {part}"), style)));
+        }
+    }
+
+    /// A step and its command, which stands alone on its line so that it can be taken whole.
+    fn step(&mut self, what: &str, command: &str, text: Style, hint: Style) {
+        self.say(what, text);
+        let indent = if self.narrow { "" } else { "   " };
+        for part in shown::wrap(command, self.width - indent.len()) {
+            self.out.push(Line::from(Span::styled(format!(" {indent}{part}"), hint)));
+        }
+        self.blank();
+    }
+}

@@ -1,0 +1,52 @@
+//! The last line: the keys that make sense here, from the table of keys.
+
+use ratatui::layout::Rect;
+use ratatui::text::{Line, Span};
+
+use super::Parts;
+use super::paint::Canvas;
+use crate::shown;
+use crate::tui::keys::{Action, Binding, TABLE};
+use crate::tui::model::{Layout, Model};
+
+/// Draws the footer. Whole hints go when it gets narrow, `? help` last.
+pub fn draw(canvas: &mut Canvas<'_>, model: &Model, parts: &Parts) {
+    let theme = &model.look.theme;
+    if let Some(notice) = &model.notice {
+        canvas.line(
+            parts.footer,
+            0,
+            &Line::from(Span::styled(format!(" {}", shown::line(notice)), theme.error)),
+        );
+        return;
+    }
+    let short = model.layout() != Layout::Columns;
+    let hint = |binding: &Binding| -> Option<Vec<Span<'static>>> {
+        let (long, brief) = binding.foot?;
+        let key = model.look.glyphs.tell(&binding.keys.first()?.name()).into_owned();
+        let words = if short { brief } else { long };
+        Some(vec![Span::styled(key, theme.hint), Span::styled(format!(" {words}"), theme.muted)])
+    };
+    let wide = |spans: &[Span<'_>]| -> usize { spans.iter().map(|s| shown::width(&s.content)).sum() };
+    let mut here = TABLE.iter().filter(|b| model.holds(b.when));
+    let help = here.clone().find(|b| b.action == Action::Help).and_then(hint).unwrap_or_default();
+    let room = usize::from(parts.footer.width).saturating_sub(wide(&help) + 3);
+    let mut spans = vec![Span::raw(" ")];
+    let needed = model.picture.agents().any(|(_, a)| a.pulse.run_failure.is_some());
+    let gap = if usize::from(parts.footer.width) < 60 { 2 } else { 3 };
+    for binding in here.by_ref() {
+        let idle = binding.action == Action::NextNeedsYou && (!needed || model.help.is_some());
+        if binding.action == Action::Help || idle {
+            continue;
+        }
+        let Some(hint) = hint(binding) else { continue };
+        if wide(&spans) + wide(&hint) > room {
+            break;
+        }
+        spans.extend(hint);
+        spans.push(Span::raw(" ".repeat(gap)));
+    }
+    canvas.line(parts.footer, 0, &Line::from(spans));
+    let edge = Rect { width: parts.footer.width.saturating_sub(1), ..parts.footer };
+    canvas.right(edge, 0, &Line::from(help));
+}

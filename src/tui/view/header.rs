@@ -1,0 +1,103 @@
+//! The first line: what needs a person, how many work, and the connection in words.
+
+use ratatui::text::{Line, Span};
+
+use super::paint::Canvas;
+use super::{Parts, caught_up};
+use crate::picture::Connection;
+use crate::tui::model::{Layout, Model};
+use crate::{shown, words};
+
+/// Draws the header.
+pub fn draw(canvas: &mut Canvas<'_>, model: &Model, parts: &Parts) {
+    let theme = &model.look.theme;
+    let cards = model.layout() == Layout::Cards;
+    let mut spans = vec![Span::raw(" ")];
+    if !cards {
+        spans.push(Span::styled(shown::line(&model.picture.project), theme.focus));
+        spans.push(Span::raw("   "));
+    }
+    let edge = Span::raw(" ");
+    let mut area = parts.header;
+    let right = match &model.picture.connection {
+        Connection::Live => {
+            spans.extend(counts(model, !cards));
+            match caught_up(model) {
+                Some(missed) if !cards => {
+                    let text = format!("live · caught up with {}", words::count(missed, "change"));
+                    Line::from(vec![Span::styled(text, theme.live), edge])
+                }
+                _ => Line::from(vec![Span::styled("live", theme.live), edge]),
+            }
+        }
+        Connection::Connecting => Line::from(vec![Span::styled("connecting", theme.muted), edge]),
+        Connection::Offline { .. } => {
+            spans.push(Span::styled(offline(model, !cards), theme.focus));
+            Line::from(vec![Span::styled("r now", theme.hint), edge])
+        }
+        Connection::Refused { why } => {
+            spans.push(Span::styled(shown::line(why), theme.error));
+            Line::from(Span::raw(""))
+        }
+    };
+    canvas.right(area, 0, &right);
+    let taken: usize = right.spans.iter().map(|s| shown::width(&s.content)).sum();
+    area.width = area.width.saturating_sub(u16::try_from(taken).unwrap_or(0) + 1);
+    canvas.line(area, 0, &Line::from(spans));
+}
+
+/// `offline 12s · retry in 3s (connection refused)`.
+pub fn offline(model: &Model, reason: bool) -> String {
+    let Connection::Offline { since, why, retry_at } = &model.picture.connection else {
+        return String::new();
+    };
+    let now = model.local();
+    let away = (now - *since).num_seconds().max(0);
+    let away = if away < 60 { format!("{away}s") } else { words::age(now - *since) };
+    let retry = match retry_at {
+        Some(at) if *at > now => format!("retry in {}s", (*at - now).num_milliseconds().div_euclid(1000) + 1),
+        _ => "trying now".into(),
+    };
+    let mut text = format!("offline {away} · {retry}");
+    if reason {
+        text.push_str(&format!(" ({})", shown::line(why)));
+    }
+    text
+}
+
+/// What needs a person first, then who works.
+fn counts(model: &Model, all: bool) -> Vec<Span<'static>> {
+    let theme = &model.look.theme;
+    let counts = model.picture.counts(model.picture.room_time(model.local()));
+    let mut spans = Vec::new();
+    if counts.agents == 0 {
+        if model.picture.is_whole() && all {
+            spans.push(Span::styled("no agents yet", theme.muted));
+        }
+        return spans;
+    }
+    if counts.failed > 0 {
+        spans.push(Span::styled(format!("! {} failed", counts.failed), theme.error));
+        spans.push(Span::raw("   "));
+    } else if !all {
+        spans.push(Span::styled("no failures", theme.muted));
+    }
+    if all {
+        spans.push(Span::styled(working(model), theme.text));
+    }
+    if model.panel.is_some() {
+        spans.push(Span::styled(" · demo", theme.muted));
+    }
+    spans
+}
+
+/// `3 of 9 working · 1 stale`.
+pub fn working(model: &Model) -> String {
+    let counts = model.picture.counts(model.picture.room_time(model.local()));
+    let stale = if counts.stale > 0 && model.layout() != Layout::Cards {
+        format!(" · {} stale", counts.stale)
+    } else {
+        String::new()
+    };
+    format!("{} of {} working{stale}", counts.working, counts.agents)
+}

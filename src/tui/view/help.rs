@@ -1,0 +1,97 @@
+//! The help: one popup with this view's keys and the legend, from the table of keys.
+
+use ratatui::layout::Rect;
+use ratatui::text::{Line, Span};
+
+use super::paint::Canvas;
+use crate::shown;
+use crate::tui::keys::{Group, TABLE};
+use crate::tui::model::Model;
+
+/// Columns of the popup's inside where there is room for them.
+const INSIDE: u16 = 66;
+/// Width from which on two groups stand side by side.
+const TWO_FROM: u16 = 62;
+
+/// Where the popup stands.
+pub fn area(model: &Model) -> Rect {
+    let (width, height) = model.size;
+    let wide = (INSIDE + 4).min(width.saturating_sub(2));
+    let probe = Rect { width: wide, height, ..Rect::default() };
+    let lines = u16::try_from(lines(model, probe).len()).unwrap_or(u16::MAX);
+    let high = lines.saturating_add(2).min(height.saturating_sub(2));
+    Rect { x: (width - wide) / 2, y: 1 + height.saturating_sub(2 + high) / 2, width: wide, height: high }
+}
+
+/// The popup's lines at its width.
+pub fn lines(model: &Model, area: Rect) -> Vec<Line<'static>> {
+    let theme = &model.look.theme;
+    let inside = usize::from(area.width.saturating_sub(4));
+    let group = |which: Group, title: &str| -> Vec<Vec<Span<'static>>> {
+        let mut out = vec![vec![Span::styled(title.to_owned(), theme.focus)]];
+        for binding in TABLE.iter().filter(|b| b.group == which) {
+            let keys: Vec<String> = binding.keys.iter().take(2).map(|k| k.name()).collect();
+            let keys = model.look.glyphs.tell(&keys.join(" ")).into_owned();
+            out.push(vec![
+                Span::styled(format!("  {keys:<14}"), theme.hint),
+                Span::styled(binding.help, theme.text),
+            ]);
+        }
+        out
+    };
+    let mut lines = vec![Line::default()];
+    let (moving, mut others) = (group(Group::Move, "move"), group(Group::Look, "look"));
+    others.push(Vec::new());
+    others.extend(group(Group::Leave, "program"));
+    if area.width >= TWO_FROM {
+        let half = inside / 2;
+        for row in 0..moving.len().max(others.len()) {
+            let mut left = moving.get(row).cloned().unwrap_or_default();
+            let wide: usize = left.iter().map(|s| shown::width(&s.content)).sum();
+            left.push(Span::raw(" ".repeat(half.saturating_sub(wide))));
+            left.extend(others.get(row).cloned().unwrap_or_default());
+            lines.push(Line::from(left));
+        }
+    } else {
+        lines.extend(moving.into_iter().map(Line::from));
+        lines.push(Line::default());
+        lines.extend(others.into_iter().map(Line::from));
+    }
+    lines.push(Line::default());
+    let legend = [
+        "● working   ○ idle   ◌ online   z asleep   - away   × offline",
+        "! its last run failed   ? said so too long ago to be taken for now",
+    ];
+    for text in legend {
+        for part in shown::wrap(&model.look.glyphs.tell(text), inside) {
+            lines.push(Line::from(Span::styled(part, theme.text)));
+        }
+    }
+    lines.push(Line::default());
+    lines
+}
+
+/// Draws the popup over the dimmed view.
+pub fn draw(canvas: &mut Canvas<'_>, model: &Model) {
+    let theme = &model.look.theme;
+    let area = area(model);
+    if area.height < 3 || area.width < 8 {
+        return;
+    }
+    canvas.clear(area);
+    let bar = "─".repeat(usize::from(area.width) - 2);
+    let edge = |l: &str, r: &str| Line::from(Span::styled(format!("{l}{bar}{r}"), theme.border));
+    canvas.line(area, 0, &edge("┌", "┐"));
+    canvas.line(area, area.height - 1, &edge("└", "┘"));
+    let side = Line::from(Span::styled("│", theme.border));
+    for row in 1..area.height - 1 {
+        canvas.line(area, row, &side);
+        canvas.right(area, row, &side);
+    }
+    let title = Rect { x: area.x + 2, width: area.width - 4, ..area };
+    canvas.line(title, 0, &Line::from(Span::styled(" Keys in the Room ", theme.focus)));
+    let close = Line::from(Span::styled(" Esc or ? closes ", theme.muted));
+    canvas.right(title, area.height - 1, &close);
+    let inside = Rect { x: area.x + 2, y: area.y + 1, width: area.width - 4, height: area.height - 2 };
+    canvas.lines(inside, &lines(model, area), model.help.unwrap_or(0));
+}

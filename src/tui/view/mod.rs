@@ -1,0 +1,221 @@
+//! The screen as a pure function of the model: where the parts stand, and the parts in files of their own.
+
+mod activity;
+mod agent;
+mod agents;
+mod cards;
+mod empty;
+mod footer;
+mod header;
+mod help;
+mod paint;
+
+use chrono::TimeDelta;
+use ratatui::buffer::Buffer;
+use ratatui::layout::Rect;
+use ratatui::style::{Modifier, Style};
+use ratatui::text::{Line, Span};
+
+use self::paint::Canvas;
+use super::model::{Layout, Model, Pane};
+use crate::picture::{Connection, Happening};
+use crate::{shown, words};
+
+/// Smallest screen that the views are drawn on.
+const MIN: (u16, u16) = (20, 4);
+/// Rows that the detail has at least below the list.
+const DETAIL_MIN: u16 = 7;
+/// Columns of the detail beside the list where there is room: sentences are not read better when longer.
+const DETAIL_MAX: u16 = 50;
+/// Rows from which on there is room for the activity.
+const ACTIVITY_FROM: u16 = 30;
+
+/// Where the parts of the Room stand. Parts without a place are empty.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Parts {
+    /// The first row.
+    pub header: Rect,
+    /// The rule over the list.
+    pub list_title: Rect,
+    /// The list.
+    pub list: Rect,
+    /// The rule over the detail.
+    pub detail_title: Rect,
+    /// The detail.
+    pub detail: Rect,
+    /// The activity with its rule, or the demo's panel.
+    pub strip: Rect,
+    /// The last row.
+    pub footer: Rect,
+}
+
+/// Divides the screen.
+pub fn parts(model: &Model) -> Parts {
+    let (width, height) = model.size;
+    let row = |y: u16, height: u16| Rect { x: 0, y, width, height };
+    let mut parts = Parts { header: row(0, 1), footer: row(height.saturating_sub(1), 1), ..Parts::default() };
+    let body = row(2, height.saturating_sub(3));
+    let title = row(1, 1);
+    if model.pane == Pane::Open {
+        return Parts { detail_title: title, detail: body, ..parts };
+    }
+    let strip = match model.layout() {
+        _ if model.panel.is_some() => {
+            let lines = model.panel.as_ref().map_or(0, |p| p.lines.len() + 2);
+            u16::try_from(lines).unwrap_or(0).min(body.height / 2)
+        }
+        Layout::Columns if height >= ACTIVITY_FROM => 7,
+        _ => 0,
+    };
+    let body = Rect { height: body.height - strip, ..body };
+    parts.strip = row(body.bottom(), strip);
+    match model.layout() {
+        Layout::Columns => {
+            let wide = DETAIL_MAX.min(u16::try_from(u32::from(width) * 43 / 100).unwrap_or(DETAIL_MAX));
+            let left = width.saturating_sub(wide + 1);
+            parts.list_title = Rect { width: left, ..title };
+            parts.list = Rect { width: left, ..body };
+            parts.detail_title = Rect { x: left, width: width - left, ..title };
+            parts.detail = Rect { x: left + 1, width: wide, ..body };
+        }
+        Layout::Stacked => {
+            parts.list_title = title;
+            let wanted = u16::try_from(agents::rows(model, body.height).len()).unwrap_or(u16::MAX);
+            // With few rows the list keeps them all and the detail waits behind Enter.
+            let list = if body.height < 2 * DETAIL_MIN {
+                body.height
+            } else {
+                wanted.min(body.height - DETAIL_MIN - 1)
+            };
+            parts.list = Rect { height: list, ..body };
+            if list < body.height {
+                parts.detail_title = row(body.y + list, 1);
+                parts.detail = row(body.y + list + 1, body.height - list - 1);
+            }
+        }
+        Layout::Cards => {
+            parts.list_title = title;
+            parts.list = body;
+        }
+    }
+    parts
+}
+
+/// Draws the whole screen.
+pub fn draw(model: &Model, buffer: &mut Buffer) {
+    let area = buffer.area;
+    let mut canvas = Canvas::new(buffer, &model.look);
+    if area.width < MIN.0 || area.height < MIN.1 {
+        let text = if area.width < 9 { "small" } else { "too small" };
+        canvas.line(area, 0, &Line::from(text));
+        return;
+    }
+    let parts = parts(model);
+    header::draw(&mut canvas, model, &parts);
+    let any = model.picture.agents().next().is_some();
+    if any {
+        match (model.pane, model.layout()) {
+            (Pane::Open, _) => agent::draw(&mut canvas, model, &parts),
+            (_, Layout::Cards) => cards::draw(&mut canvas, model, &parts),
+            _ => {
+                agents::draw(&mut canvas, model, &parts);
+                agent::draw(&mut canvas, model, &parts);
+            }
+        }
+        activity::draw(&mut canvas, model, &parts);
+    } else {
+        empty::draw(&mut canvas, model, &parts);
+    }
+    if any && model.is_old() {
+        let body = Rect { y: 1, height: area.height.saturating_sub(2), ..area };
+        canvas.tint(body, Style::new().add_modifier(Modifier::DIM));
+    }
+    if model.help.is_some() {
+        let body = Rect { y: 1, height: area.height.saturating_sub(2), ..area };
+        canvas.tint(body, Style::new().add_modifier(Modifier::DIM));
+        help::draw(&mut canvas, model);
+    }
+    footer::draw(&mut canvas, model, &parts);
+}
+
+/// Rows that a page of the moving part has.
+pub fn page(model: &Model) -> usize {
+    let parts = parts(model);
+    if model.help.is_some() {
+        return usize::from(help::area(model).height.saturating_sub(2));
+    }
+    match (model.pane, model.layout()) {
+        (Pane::List, Layout::Cards) => usize::from(parts.list.height / 3).max(1),
+        (Pane::List, _) => usize::from(parts.list.height),
+        _ => usize::from(parts.detail.height),
+    }
+}
+
+/// Where the list has to begin so that the selection is in sight, moved as little as possible.
+pub fn list_top(model: &Model) -> usize {
+    let parts = parts(model);
+    match model.layout() {
+        Layout::Cards => cards::top(model, parts.list),
+        _ => agents::top(model, parts.list),
+    }
+}
+
+/// The last first line of the detail.
+pub fn detail_end(model: &Model) -> usize {
+    let parts = parts(model);
+    agent::lines(model, parts.detail).len().saturating_sub(usize::from(parts.detail.height))
+}
+
+/// The last first line of the help.
+pub fn help_end(model: &Model) -> usize {
+    let area = help::area(model);
+    help::lines(model, area).len().saturating_sub(usize::from(area.height.saturating_sub(2)))
+}
+
+/// How many changes the last outage missed, for ten seconds after it ended.
+pub fn caught_up(model: &Model) -> Option<u64> {
+    let now = model.picture.room_time(model.local());
+    if model.picture.connection != Connection::Live {
+        return None;
+    }
+    model.picture.log().rev().find_map(|h| match h {
+        Happening::Outage { to, missed, .. } => {
+            Some(missed.filter(|_| now - *to < TimeDelta::seconds(10))).filter(Option::is_some)
+        }
+        _ => None,
+    })?
+}
+
+/// ` as of 14:32:07` where the picture is old.
+fn as_of(model: &Model) -> String {
+    match &model.picture.connection {
+        Connection::Offline { since, .. } => {
+            format!(" as of {}", model.look.zone.second(model.picture.room_time(*since)))
+        }
+        _ => String::new(),
+    }
+}
+
+/// A text in a role, made safe and put into the terminal's characters.
+fn text(model: &Model, other: &str) -> String {
+    model.look.glyphs.tell(&shown::line(other)).into_owned()
+}
+
+/// A field of the detail: its name, then its text over as many lines as it takes.
+fn field(model: &Model, out: &mut Vec<Line<'static>>, width: usize, name: &str, value: &str, label: usize) {
+    let theme = &model.look.theme;
+    let room = width.saturating_sub(label + 2);
+    for (i, part) in shown::wrap(value, room).into_iter().enumerate() {
+        let name = if i == 0 { name } else { "" };
+        out.push(Line::from(vec![
+            Span::styled(format!(" {name:<label$}"), theme.muted),
+            Span::styled(part, theme.text),
+        ]));
+    }
+}
+
+/// What a claim says, with its sign of age.
+fn claim(model: &Model, agent: &crate::picture::Agent) -> String {
+    let claim = agent.claim(model.picture.room_time(model.local()));
+    model.look.glyphs.tell(&words::claim_and_age(&claim)).into_owned()
+}
