@@ -3,6 +3,7 @@
 mod demo;
 mod key;
 mod pulse;
+mod room;
 mod serve;
 mod watch;
 
