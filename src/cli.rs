@@ -4,6 +4,7 @@ mod demo;
 mod key;
 mod look;
 mod pulse;
+mod room;
 mod screen;
 mod serve;
 mod watch;
@@ -261,9 +262,9 @@ pub fn main() -> ExitCode {
 
 fn run(cli: Cli) -> anyhow::Result<()> {
     match cli.command {
-        Command::Demo(args) => demo::run(args),
-        Command::Watch(args) => watch::run(args, &cli.reach),
-        Command::Pulse(args) => pulse::run(args, &cli.reach),
+        Command::Demo(args) => demo::run(&args),
+        Command::Watch(args) => watch::run(&args, &cli.reach),
+        Command::Pulse(args) => pulse::run(&args, &cli.reach),
         Command::Serve(args) => serve::run(args),
         Command::Key(command) => key::run(command, &cli.reach),
     }

@@ -104,7 +104,9 @@ fn default_database() -> anyhow::Result<PathBuf> {
     let folder = match std::env::var_os("PRICKLE_HOME").filter(|home| !home.is_empty()) {
         Some(home) => PathBuf::from(home),
         None => etcetera::choose_base_strategy()
-            .map_err(|e| Environment(format!("there is no home folder to keep the room in ({e}); use --db PATH")))?
+            .map_err(|e| {
+                Environment(format!("there is no home folder to keep the room in ({e}); use --db PATH"))
+            })?
             .data_dir()
             .join("prickle"),
     };

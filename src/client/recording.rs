@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 
 use crate::picture::Heard;
+use crate::wire::Time;
 
 /// The version that this prickle writes.
 const VERSION: u32 = 1;
@@ -108,6 +109,13 @@ pub struct Recording {
     pub header: Header,
     /// What was heard, in order.
     pub heard: Vec<Heard>,
+}
+
+impl Recording {
+    /// Leaves out what was heard after `at`.
+    pub fn cut(&mut self, at: Time) {
+        self.heard.retain(|heard| heard.at <= at);
+    }
 }
 
 /// Reads a recording. A last line that was cut off while it was written is left out.
