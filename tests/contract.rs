@@ -72,7 +72,12 @@ async fn both_eras_are_served_without_a_session() {
         let hello = json!({"protocolVersion": version, "capabilities": {},
             "clientInfo": {"name": "test", "version": "1"}});
         let body = json!({"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": hello}).to_string();
-        let answer = room.post(&key, body).header("MCP-Protocol-Version", version).send().await.unwrap();
+        let answer = room
+            .request(reqwest::Method::POST, &key, "/mcp")
+            .header("Content-Type", "application/json")
+            .header("Accept", "application/json, text/event-stream")
+            .body(body);
+        let answer = answer.send().await.unwrap();
         assert!(answer.headers().get("mcp-session-id").is_none());
         let answer: Value = answer.json().await.unwrap();
         assert_eq!(answer["result"]["protocolVersion"], version);
@@ -92,7 +97,8 @@ async fn both_eras_are_served_without_a_session() {
 async fn the_contract_s_examples_are_accepted() {
     let room = Room::open().await;
     let key = room.key("client", "acme/builder", &["website-v2"]);
-    let pulse = json!({"project": "website-v2", "availability": "working", "doing": "Drafting the hero copy."});
+    let pulse =
+        json!({"project": "website-v2", "availability": "working", "doing": "Drafting the hero copy."});
     let pulse = room.pulse(&key, pulse).await;
     assert_eq!(pulse["agent_id"], "acme/builder");
     assert_eq!(pulse["files"], json!([]));
@@ -142,7 +148,9 @@ async fn nothing_but_a_body_in_bounds_is_read() {
     let told = room.post(&key, huge.clone()).send().await.unwrap();
     assert_eq!(told.status(), 413);
     assert!(told.text().await.unwrap().contains("512 KiB"));
-    let chunks = futures_util::stream::iter(huge.chunks(8192).map(|c| Ok::<_, String>(c.to_vec())).collect::<Vec<_>>());
+    let chunks = futures_util::stream::iter(
+        huge.chunks(8192).map(|c| Ok::<_, String>(c.to_vec())).collect::<Vec<_>>(),
+    );
     let told = room.post(&key, reqwest::Body::wrap_stream(chunks)).send().await.unwrap();
     assert_eq!(told.status(), 413, "without a length, too");
 }
@@ -177,9 +185,9 @@ async fn a_header_or_body_that_does_not_come_is_not_waited_for() {
          Accept: application/json, text/event-stream\r\nContent-Length: 100\r\n\r\n{{"
     );
     for (sent, told) in [
-        ("", ""),                                       // says nothing at all
-        ("PRI * HT", ""),                               // does not say which HTTP it speaks
-        ("GET /healthz HTTP/1.1\r\nHost: loc", ""),     // never ends its header
+        ("", ""),                                   // says nothing at all
+        ("PRI * HT", ""),                           // does not say which HTTP it speaks
+        ("GET /healthz HTTP/1.1\r\nHost: loc", ""), // never ends its header
         (slow_body.as_str(), "HTTP/1.1 408 Request Timeout"),
     ] {
         let mut socket = TcpStream::connect(room.address()).unwrap();
@@ -236,12 +244,17 @@ async fn every_kind_of_key_on_every_route() {
             let (status, foreign) = room.get(&key, &format!("/v1/projects/elsewhere/{route}")).await;
             let (_, missing) = room.get(&key, &format!("/v1/projects/nowhere-1/{route}")).await;
             assert_eq!(status, 404, "{kind} {route}");
-            assert_eq!(foreign.to_string().replace("elsewhere", "*"), missing.to_string().replace("nowhere-1", "*"));
+            assert_eq!(
+                foreign.to_string().replace("elsewhere", "*"),
+                missing.to_string().replace("nowhere-1", "*")
+            );
             assert!(foreign["detail"].as_str().unwrap().contains("website-v2"), "{foreign}");
         }
         assert_eq!(Watcher::open(&room, &key, "elsewhere", None).await.err(), Some(404), "{kind}");
-        let there = room.call(&key, "update_pulse", json!({"project": "elsewhere", "doing": ""})).await.refused();
-        let nowhere = room.call(&key, "update_pulse", json!({"project": "nowhere-1", "doing": ""})).await.refused();
+        let there =
+            room.call(&key, "update_pulse", json!({"project": "elsewhere", "doing": ""})).await.refused();
+        let nowhere =
+            room.call(&key, "update_pulse", json!({"project": "nowhere-1", "doing": ""})).await.refused();
         assert_eq!(there.replace("elsewhere", "*"), nowhere.replace("nowhere-1", "*"), "{kind}");
     }
     let all = room.key("person", "acme", &[]);
@@ -257,13 +270,22 @@ async fn without_a_good_key_there_is_a_sentence_and_no_more() {
     let unknown = format!("prk_{}", "A".repeat(43));
     until("the key is refused", async || room.get(&revoked, "/v1/me").await.0 == 401).await;
     for token in ["", "nonsense", unknown.as_str(), revoked.as_str()] {
-        for route in ["/v1/me", "/v1/projects", "/v1/projects/website-v2/pulse", "/v1/projects/website-v2/feed", "/v1/runs"] {
+        for route in [
+            "/v1/me",
+            "/v1/projects",
+            "/v1/projects/website-v2/pulse",
+            "/v1/projects/website-v2/feed",
+            "/v1/runs",
+        ] {
             let told = room.request(reqwest::Method::GET, token, route).send().await.unwrap();
             assert_eq!(told.status(), 401, "{token} {route}");
             assert_eq!(told.headers()["content-type"], "application/problem+json");
             assert_eq!(told.headers()["www-authenticate"], "Bearer realm=\"prickle\"");
             let problem: Value = told.json().await.unwrap();
-            assert_eq!((problem["status"].as_u64(), problem["type"].as_str()), (Some(401), Some("about:blank")));
+            assert_eq!(
+                (problem["status"].as_u64(), problem["type"].as_str()),
+                (Some(401), Some("about:blank"))
+            );
             assert!(problem["detail"].as_str().unwrap().contains("key"), "{problem}");
         }
         for method in [reqwest::Method::GET, reqwest::Method::POST] {
@@ -276,7 +298,12 @@ async fn without_a_good_key_there_is_a_sentence_and_no_more() {
         }
         assert_eq!(Watcher::open(&room, token, "website-v2", None).await.err(), Some(401));
         // A 401 on these would send MCP clients looking for an OAuth server.
-        for route in ["/.well-known/oauth-protected-resource", "/.well-known/oauth-authorization-server/mcp", "/", "/nope"] {
+        for route in [
+            "/.well-known/oauth-protected-resource",
+            "/.well-known/oauth-authorization-server/mcp",
+            "/",
+            "/nope",
+        ] {
             assert_eq!(room.get(token, route).await.0, 404, "{route}");
         }
         assert_eq!(room.get(token, "/healthz").await, (200, json!("ok\n")));
@@ -331,7 +358,10 @@ async fn a_snapshot_is_the_room_as_it_is() {
     assert_eq!((status, &empty["seq"], &empty["pulses"]), (200, &json!(0), &json!([])));
     let pulse = room.pulse(&builder, json!({"project": "website-v2", "doing": "x"})).await;
     let now = room.get(&person, "/v1/projects/website-v2/pulse").await.1;
-    assert_eq!((&now["seq"], &now["pulses"], &now["project"]), (&json!(1), &json!([pulse]), &json!("website-v2")));
+    assert_eq!(
+        (&now["seq"], &now["pulses"], &now["project"]),
+        (&json!(1), &json!([pulse]), &json!("website-v2"))
+    );
     assert_eq!(now["epoch"], empty["epoch"]);
 }
 
@@ -340,8 +370,14 @@ async fn case_c06_a_number_sent_as_a_string_is_refused() {
     let room = Room::open().await;
     let key = room.key("client", "acme/builder", &["website-v2"]);
     let person = room.key("person", "acme", &["website-v2"]);
-    let text = room.call(&key, "report_run", with(&run_report(RUN), json!({"input_tokens": "1200"}))).await.refused();
-    assert!(text.contains("input_tokens") && text.contains("whole number") && text.contains("1200"), "{text}");
+    let text = room
+        .call(&key, "report_run", with(&run_report(RUN), json!({"input_tokens": "1200"})))
+        .await
+        .refused();
+    assert!(
+        text.contains("input_tokens") && text.contains("whole number") && text.contains("1200"),
+        "{text}"
+    );
     assert_eq!(room.get(&person, "/v1/runs").await.1["runs"], json!([]));
 }
 
@@ -451,7 +487,12 @@ async fn a_page_and_a_host_that_are_named_may_call() {
     let room = Room::with(shape).await;
     let key = room.key("person", "acme", &["website-v2"]);
     let ask = || room.request(reqwest::Method::GET, &key, "/v1/me");
-    let told = ask().header("Origin", "https://board.example").header("Host", "room.example:80").send().await.unwrap();
+    let told = ask()
+        .header("Origin", "https://board.example")
+        .header("Host", "room.example:80")
+        .send()
+        .await
+        .unwrap();
     assert_eq!(told.status(), 200);
     assert_eq!(ask().header("Origin", "https://evil.example").send().await.unwrap().status(), 403);
 }
@@ -529,7 +570,12 @@ async fn case_c27_mcp_answers_only_posts() {
     let room = Room::open().await;
     let key = room.key("client", "acme/builder", &["website-v2"]);
     for method in [reqwest::Method::GET, reqwest::Method::DELETE, reqwest::Method::PUT] {
-        let told = room.request(method.clone(), &key, "/mcp").header("Accept", "text/event-stream").send().await.unwrap();
+        let told = room
+            .request(method.clone(), &key, "/mcp")
+            .header("Accept", "text/event-stream")
+            .send()
+            .await
+            .unwrap();
         assert_eq!(told.status(), 405, "{method}");
         assert!(told.headers().contains_key("allow"), "{method}");
     }
@@ -590,7 +636,8 @@ async fn case_a04_nothing_that_is_sent_repaints_the_log() {
     assert!(!text.contains(['\u{1b}', '\u{202e}']), "{text:?}");
     // What a well-behaved client would never send.
     for head in [
-        "GET /v1/me HTTP/1.1\r\nHost: localhost\r\nUser-Agent: \u{1b}[2J\r\nConnection: close\r\n\r\n".to_owned(),
+        "GET /v1/me HTTP/1.1\r\nHost: localhost\r\nUser-Agent: \u{1b}[2J\r\nConnection: close\r\n\r\n"
+            .to_owned(),
         format!("GET /v1/\u{9b}31m\u{202e}{key} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n"),
         "GET /v1/%1b%5b31m%0aforged HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n".to_owned(),
     ] {
@@ -641,7 +688,11 @@ fn case_f12_a_port_that_can_t_be_had_is_one_sentence() {
 fn case_f12_a_port_of_the_administrator_s_is_one_sentence() {
     use std::os::unix::fs::PermissionsExt;
     use std::os::unix::process::CommandExt;
-    let first: u16 = std::fs::read_to_string("/proc/sys/net/ipv4/ip_unprivileged_port_start").unwrap().trim().parse().unwrap();
+    let first: u16 = std::fs::read_to_string("/proc/sys/net/ipv4/ip_unprivileged_port_start")
+        .unwrap()
+        .trim()
+        .parse()
+        .unwrap();
     assert!(first > 1, "this machine reserves no port: the case can't be shown here");
     let port = 80.min(first - 1);
     let folder = tempfile::tempdir().unwrap();
@@ -663,7 +714,8 @@ fn case_f12_an_ipv6_address_and_port_0_are_fine() {
     let folder = tempfile::tempdir().unwrap();
     let mut child = serve(folder.path(), "[::1]:0").stdout(Stdio::piped()).spawn().unwrap();
     let mut line = String::new();
-    std::io::BufRead::read_line(&mut std::io::BufReader::new(child.stdout.take().unwrap()), &mut line).unwrap();
+    std::io::BufRead::read_line(&mut std::io::BufReader::new(child.stdout.take().unwrap()), &mut line)
+        .unwrap();
     child.kill().unwrap();
     child.wait().unwrap();
     let port: u16 = line.trim_end().strip_prefix("listening on http://[::1]:").expect(&line).parse().unwrap();
@@ -674,7 +726,11 @@ fn serve(folder: &std::path::Path, addr: &str) -> std::process::Command {
     serve_with(prickle(folder), folder, addr)
 }
 
-fn serve_with(mut command: std::process::Command, folder: &std::path::Path, addr: &str) -> std::process::Command {
+fn serve_with(
+    mut command: std::process::Command,
+    folder: &std::path::Path,
+    addr: &str,
+) -> std::process::Command {
     command.env("HOME", folder).args(["serve", "--addr", addr, "--db"]).arg(folder.join("room.db"));
     command.stdin(Stdio::null()).stderr(Stdio::piped());
     command

@@ -105,7 +105,13 @@ impl End {
     }
 }
 
-async fn watch(socket: WebSocket, room: Room, caller: Arc<Caller>, project: Slug, after: Option<(String, u64)>) {
+async fn watch(
+    socket: WebSocket,
+    room: Room,
+    caller: Arc<Caller>,
+    project: Slug,
+    after: Option<(String, u64)>,
+) {
     let (mut sink, mut stream) = socket.split();
     let teller = Teller { room: &room, caller: &caller, project: &project };
     let end = tokio::select! {

@@ -130,7 +130,11 @@ impl Watcher {
     /// Reads a fresh feed's first frames.
     pub async fn picture(&mut self) -> Picture {
         let hello = self.frame().await;
-        assert_eq!((hello["type"].as_str(), hello["resumed"].as_bool()), (Some("hello"), Some(false)), "{hello}");
+        assert_eq!(
+            (hello["type"].as_str(), hello["resumed"].as_bool()),
+            (Some("hello"), Some(false)),
+            "{hello}"
+        );
         let epoch = hello["epoch"].as_str().unwrap().to_owned();
         let first = self.frame().await;
         let picture = self.rest(epoch, first).await;
@@ -162,7 +166,11 @@ impl Watcher {
     /// Reads a resumed feed's hello: its epoch and the room's newest event.
     pub async fn resumed(&mut self) -> (String, u64) {
         let hello = self.frame().await;
-        assert_eq!((hello["type"].as_str(), hello["resumed"].as_bool()), (Some("hello"), Some(true)), "{hello}");
+        assert_eq!(
+            (hello["type"].as_str(), hello["resumed"].as_bool()),
+            (Some("hello"), Some(true)),
+            "{hello}"
+        );
         (hello["epoch"].as_str().unwrap().to_owned(), hello["seq"].as_u64().unwrap())
     }
 
