@@ -174,6 +174,21 @@ impl Watcher {
         (hello["epoch"].as_str().unwrap().to_owned(), hello["seq"].as_u64().unwrap())
     }
 
+    /// The next frame that is no run's record, which must be the event `seq`.
+    pub async fn event_among_runs(&mut self, seq: u64) -> Value {
+        loop {
+            let frame = self.frame().await;
+            if frame["type"] != "run" {
+                assert_eq!(
+                    (frame["type"].as_str(), frame["seq"].as_u64()),
+                    (Some("pulse"), Some(seq)),
+                    "{frame}"
+                );
+                return frame;
+            }
+        }
+    }
+
     /// The next frame, which must be the event `seq`.
     pub async fn event(&mut self, seq: u64) -> Value {
         let frame = self.frame().await;
