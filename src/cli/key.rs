@@ -1,5 +1,201 @@
-//! `prickle key`.
+//! `prickle key`: the keys of a room whose database this machine holds, also while the room runs.
 
-pub(super) fn run(command: super::KeyCommand, reach: &super::Reach) -> anyhow::Result<()> {
-    anyhow::bail!("not yet")
+use std::io::{IsTerminal, Write};
+use std::path::{Path, PathBuf};
+
+use anyhow::Context;
+use unicode_width::UnicodeWidthStr;
+
+use super::{Environment, KeyCommand, KeyCreateArgs, KeyListArgs, KeyRevokeArgs, Reach};
+use crate::config::{Config, Folders, Surroundings};
+use crate::rules::{Kind, Scope};
+use crate::server::clock::Clock;
+use crate::server::store::keys::{Holder, KeyRow, KeyStore, NewKey};
+use crate::shown;
+use crate::wire::Time;
+use crate::wire::id::{BadId, is_task};
+
+pub(super) fn run(command: KeyCommand, reach: &Reach) -> anyhow::Result<()> {
+    match command {
+        KeyCommand::Create(args) => create(args, reach),
+        KeyCommand::List(args) => list(&args),
+        KeyCommand::Revoke(args) => revoke(&args),
+    }
+}
+
+fn create(args: KeyCreateArgs, reach: &Reach) -> anyhow::Result<()> {
+    let path = database(args.db.as_deref())?;
+    let save = args.save.then(|| Config::load(reach)).transpose()?;
+    let key = asked(args)?;
+    let mut keys = open(&path)?;
+    let token = keys.create(&key, Clock::default().now())?;
+    let mut stderr = std::io::stderr();
+    if let Some(config) = save {
+        let kept = token.as_str().parse().map_err(anyhow::Error::from);
+        match kept.and_then(|token| Ok(config.save(&token)?)) {
+            Ok(file) => {
+                let (key, server) = (token.key(), &config.server);
+                writeln!(
+                    stderr,
+                    "Key {key} for {server} is kept in {}.",
+                    shown::line(&file.to_string_lossy())
+                )?;
+                return Ok(());
+            }
+            Err(error) => {
+                // Nobody has its token, so nobody can use it.
+                keys.revoke(token.key(), Clock::default().now())?;
+                return Err(error.context("the token could not be kept, so its key was revoked"));
+            }
+        }
+    }
+    let mut stdout = std::io::stdout();
+    if stdout.is_terminal() {
+        // Before the token, so that nobody finds out too late. On stderr: stdout is the token alone.
+        writeln!(stderr, "This token is shown once; the room keeps only its hash. Put it away now:")?;
+    }
+    writeln!(stdout, "{}", token.as_str()).and_then(|()| stdout.flush()).with_context(|| {
+        format!("key {0} was made, but its token could not be written; `prickle key revoke {0}`", token.key())
+    })
+}
+
+/// What was asked for, or everything that does not fit together in it.
+fn asked(args: KeyCreateArgs) -> anyhow::Result<NewKey> {
+    let kind: Kind = args.kind.parse().map_err(|e| usage(format!("--kind {}: {e}", args.kind)))?;
+    let mut faults = Vec::new();
+    let holder = match (args.owner, args.agent) {
+        (Some(owner), None) => {
+            if kind.is_agent() {
+                faults.push(format!(
+                    "a {kind} key speaks for an agent: type --agent {owner}/NAME instead of --owner {owner}"
+                ));
+            }
+            Some(Holder::Owner(owner))
+        }
+        (None, Some(agent)) => {
+            if !kind.is_agent() {
+                let owner = agent.owner();
+                faults.push(format!("a person is no agent: type --owner {owner} instead of --agent {agent}"));
+            }
+            Some(Holder::Agent(agent))
+        }
+        _ => {
+            faults.push("say whose key it is: type --owner OWNER or --agent OWNER/NAME".to_owned());
+            None
+        }
+    };
+    let projects: std::collections::BTreeSet<_> = args.projects.into_iter().collect();
+    if kind.has_one_project() && (args.all || projects.len() != 1) {
+        let given = if args.all { "--all".to_owned() } else { format!("{} of them", projects.len()) };
+        faults.push(format!(
+            "a key of kind {kind} is for exactly one project: type --project P once instead of {given}"
+        ));
+    } else if !args.all && projects.is_empty() {
+        faults.push("say where it may go: type --project P, once or more, or --all".to_owned());
+    }
+    match (&args.task, kind) {
+        (None, Kind::Execution) => {
+            faults.push("a woken run's key is for one task: type --task T too".to_owned());
+        }
+        (Some(task), Kind::Execution) if !is_task(task) => {
+            faults.push(format!("--task {task} {}", BadId::Task));
+        }
+        (Some(_), kind) if kind != Kind::Execution => {
+            faults.push(format!("only a key of kind execution has a task: leave --task out for {kind}"));
+        }
+        _ => {}
+    }
+    match holder {
+        Some(holder) if faults.is_empty() => {
+            let scope = if args.all { Scope::All } else { Scope::Some(projects) };
+            Ok(NewKey { kind, holder, scope, task: args.task, label: args.label })
+        }
+        _ => Err(usage(faults.join("; "))),
+    }
+}
+
+fn list(args: &KeyListArgs) -> anyhow::Result<()> {
+    let keys = open(&existing(args.db.as_deref())?)?.list()?;
+    let mut stdout = std::io::stdout().lock();
+    if args.json {
+        serde_json::to_writer_pretty(&mut stdout, &keys)?;
+        writeln!(stdout)?;
+    } else if keys.is_empty() {
+        writeln!(
+            std::io::stderr(),
+            "No keys yet. A first one: prickle key create --kind person --owner YOU --all"
+        )?;
+    } else {
+        write!(stdout, "{}", table(&keys))?;
+    }
+    Ok(stdout.flush()?)
+}
+
+/// The keys as columns, a line each. Labels are free text and are made safe first.
+fn table(keys: &[KeyRow]) -> String {
+    let head = ["ID", "KIND", "WHO", "PROJECTS", "LABEL", "CREATED (UTC)", "LAST USED", "REVOKED"];
+    let mut rows = vec![head.map(str::to_owned)];
+    let moment = |at: Option<Time>, none: &str| {
+        at.map_or_else(|| none.to_owned(), |at| at.format("%Y-%m-%d %H:%M").to_string())
+    };
+    rows.extend(keys.iter().map(|key| {
+        let who = key.agent_id.as_ref().unwrap_or(&key.owner);
+        [
+            key.id.to_string(),
+            key.kind.clone(),
+            key.task_id.as_ref().map_or_else(|| who.clone(), |task| format!("{who} on {task}")),
+            key.projects.as_ref().map_or_else(|| "all".to_owned(), |projects| projects.join(" ")),
+            key.label.as_deref().map(shown::line).unwrap_or_default(),
+            moment(Some(key.created_at), ""),
+            moment(key.last_used_at, "never"),
+            moment(key.revoked_at, "no"),
+        ]
+    }));
+    let widths = std::array::from_fn::<_, 8, _>(|i| rows.iter().map(|row| row[i].width()).max().unwrap_or(0));
+    let mut text = String::new();
+    for row in &rows {
+        let mut line = String::new();
+        for (cell, width) in row.iter().zip(widths) {
+            line.push_str(cell);
+            line.push_str(&" ".repeat(width - cell.width() + 2));
+        }
+        text.push_str(line.trim_end());
+        text.push('\n');
+    }
+    text
+}
+
+fn revoke(args: &KeyRevokeArgs) -> anyhow::Result<()> {
+    open(&existing(args.db.as_deref())?)?.revoke(args.id, Clock::default().now())?;
+    writeln!(
+        std::io::stderr(),
+        "Key {} is revoked; a running room closes its streams within seconds.",
+        args.id
+    )?;
+    Ok(())
+}
+
+fn usage(text: impl Into<String>) -> anyhow::Error {
+    Environment(text.into()).into()
+}
+
+fn database(path: Option<&Path>) -> anyhow::Result<PathBuf> {
+    match path {
+        Some(path) => Ok(path.to_owned()),
+        None => Ok(Folders::find(&Surroundings::real())?.database()),
+    }
+}
+
+/// Looking for keys must not make a database where there is none.
+fn existing(path: Option<&Path>) -> anyhow::Result<PathBuf> {
+    let path = database(path)?;
+    if path.exists() {
+        return Ok(path);
+    }
+    let path = path.display();
+    Err(usage(format!("there is no database {path}; give the one of your room with --db PATH")))
+}
+
+fn open(path: &Path) -> anyhow::Result<KeyStore> {
+    KeyStore::open(path).map_err(|e| usage(e.to_string()))
 }

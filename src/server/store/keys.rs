@@ -38,12 +38,20 @@ pub(super) fn hash(token: &str) -> Option<Hash> {
 
 /// A token in the clear, shown once. `Debug` does not show it.
 #[derive(Clone, PartialEq, Eq)]
-pub struct Token(String);
+pub struct Token {
+    key: i64,
+    text: String,
+}
 
 impl Token {
+    /// The id of its key.
+    pub fn key(&self) -> i64 {
+        self.key
+    }
+
     /// The text that its holder sends as a bearer token.
     pub fn as_str(&self) -> &str {
-        &self.0
+        &self.text
     }
 }
 
@@ -138,7 +146,7 @@ impl KeyStore {
 
     /// Makes a key, and the owner, agent and projects that are missing.
     pub fn create(&mut self, key: &NewKey, now: Time) -> Result<Token, KeyError> {
-        let token = Token(format!("{PREFIX}{}", BASE64_URL_SAFE_NO_PAD.encode(random::<32>()?)));
+        let text = format!("{PREFIX}{}", BASE64_URL_SAFE_NO_PAD.encode(random::<32>()?));
         let now = now.timestamp_millis();
         let step = self.connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
         let (owner, name) = match &key.holder {
@@ -160,7 +168,7 @@ impl KeyStore {
             "INSERT INTO credentials (hash, kind, owner, agent, task, all_projects, label, made_at)
              VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)",
             params![
-                hash(&token.0),
+                hash(&text),
                 key.kind.as_str(),
                 owner,
                 agent,
@@ -183,7 +191,7 @@ impl KeyStore {
             }
         }
         step.commit()?;
-        Ok(token)
+        Ok(Token { key: credential, text })
     }
 
     /// Every key, oldest first, the revoked ones too.

@@ -226,7 +226,7 @@ impl Store {
         report: PulseReport,
     ) -> Result<Option<Arc<Pulse>>, CallError> {
         self.enter(&caller, &report.project)?;
-        self.ask(|answer| Job::Pulse { caller, report, answer }).await
+        self.ask(|answer| Job::Pulse { caller, report: Box::new(report), answer }).await
     }
 
     /// Takes a runner's report of a run. Answers after the record is durable.
@@ -271,13 +271,11 @@ impl Store {
                 Place::Behind { after, subscription } => (after, subscription),
             };
             let (asked, upto) = (project.clone(), subscription.seq);
-            match self.read(move |connection| pulses::missed(connection, &asked, from, upto)).await {
-                Ok(Some(missed)) => {
-                    subscription.start = Start::Missed(missed);
-                    return *subscription;
-                }
-                // Pruned meanwhile, or unreadable: the whole picture is in memory.
-                Ok(None) | Err(_) => {}
+            // Pruned meanwhile, or unreadable: then the whole picture, which is in memory.
+            let read = self.read(move |connection| pulses::missed(connection, &asked, from, upto)).await;
+            if let Ok(Some(missed)) = read {
+                subscription.start = Start::Missed(missed);
+                return *subscription;
             }
         }
     }

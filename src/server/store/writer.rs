@@ -30,7 +30,7 @@ pub(super) type Answer<T> = oneshot::Sender<Result<T, CallError>>;
 pub(super) enum Job {
     Pulse {
         caller: Arc<Caller>,
-        report: PulseReport,
+        report: Box<PulseReport>,
         answer: Answer<Option<Arc<Pulse>>>,
     },
     Run {
@@ -167,10 +167,10 @@ impl Writer {
                     answers.push(Box::new(move || drop(answer.send(Ok(run)))));
                 }
                 (Job::Pulse { answer, .. }, Err(e)) => {
-                    answers.push(Box::new(move || drop(answer.send(Err(e)))))
+                    answers.push(Box::new(move || drop(answer.send(Err(e)))));
                 }
                 (Job::Run { answer, .. }, Err(e)) => {
-                    answers.push(Box::new(move || drop(answer.send(Err(e)))))
+                    answers.push(Box::new(move || drop(answer.send(Err(e)))));
                 }
                 // A call's outcome is of the call's kind.
                 _ => {}
