@@ -2,7 +2,9 @@
 
 mod demo;
 mod key;
+mod look;
 mod pulse;
+mod screen;
 mod serve;
 mod watch;
 
