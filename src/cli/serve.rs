@@ -2,7 +2,6 @@
 
 use std::io::{ErrorKind, Write};
 use std::net::SocketAddr;
-use std::path::PathBuf;
 
 use anyhow::Context;
 use tokio::net::TcpListener;
@@ -10,6 +9,7 @@ use tokio::signal::unix::{SignalKind, signal};
 use tokio_util::sync::CancellationToken;
 
 use super::{Environment, ServeArgs, addresses};
+use crate::config::{Folders, Surroundings};
 use crate::server::store::{self, Store};
 use crate::server::{self, log};
 
@@ -27,7 +27,7 @@ async fn room(args: ServeArgs) -> anyhow::Result<()> {
     let stopped = on_signal()?;
     let database = match args.db {
         Some(path) => path,
-        None => default_database()?,
+        None => Folders::find(&Surroundings::real())?.database(),
     };
     let store = Store::open(&database, store::Options::default()).map_err(|e| Environment(e.to_string()))?;
     tracing::info!(%at, database = %database.display(), "the room is open");
@@ -96,19 +96,4 @@ fn on_signal() -> anyhow::Result<CancellationToken> {
         stop.cancel();
     });
     Ok(stopped)
-}
-
-/// `room.db` in `$PRICKLE_HOME`, else in the XDG data folder.
-fn default_database() -> anyhow::Result<PathBuf> {
-    use etcetera::BaseStrategy;
-    let folder = match std::env::var_os("PRICKLE_HOME").filter(|home| !home.is_empty()) {
-        Some(home) => PathBuf::from(home),
-        None => etcetera::choose_base_strategy()
-            .map_err(|e| {
-                Environment(format!("there is no home folder to keep the room in ({e}); use --db PATH"))
-            })?
-            .data_dir()
-            .join("prickle"),
-    };
-    Ok(folder.join("room.db"))
 }

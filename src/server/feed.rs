@@ -3,6 +3,7 @@
 //! A connection is three things at once: `hear` waits for signs of life, `tell` says what there is to say,
 //! `dismissed` waits for a reason to end it. The first that is over ends all three.
 
+use std::fmt::Write;
 use std::iter::Peekable;
 use std::sync::Arc;
 
@@ -105,7 +106,13 @@ impl End {
     }
 }
 
-async fn watch(socket: WebSocket, room: Room, caller: Arc<Caller>, project: Slug, after: Option<(String, u64)>) {
+async fn watch(
+    socket: WebSocket,
+    room: Room,
+    caller: Arc<Caller>,
+    project: Slug,
+    after: Option<(String, u64)>,
+) {
     let (mut sink, mut stream) = socket.split();
     let teller = Teller { room: &room, caller: &caller, project: &project };
     let end = tokio::select! {
@@ -302,7 +309,7 @@ impl<I: Iterator<Item = String>> Iterator for Parts<I> {
         self.over = self.pulses.peek().is_none();
         let (part, last) = (self.part, self.over);
         self.part += 1;
-        frame.push_str(&format!(r#"],"part":{part},"last":{last}}}"#));
+        let _ = write!(frame, r#"],"part":{part},"last":{last}}}"#); // writing to a String can't fail
         Some(frame)
     }
 }

@@ -81,7 +81,11 @@ mod tests {
 
     fn guard() -> Guard {
         let bound = "192.168.7.4".parse().unwrap();
-        Guard::new(bound, &["Room.example".into(), "board.example:8443".into()], &["https://Board.example".into()])
+        Guard::new(
+            bound,
+            &["Room.example".into(), "board.example:8443".into()],
+            &["https://Board.example".into()],
+        )
     }
 
     fn hosts(texts: &[&str]) -> HeaderMap {
@@ -90,13 +94,30 @@ mod tests {
 
     #[test]
     fn a_room_answers_to_its_own_names_only() {
-        let ours = ["localhost", "LOCALHOST:1", "localhost.", "127.0.0.1:9", "127.8.8.8", "[::1]:7766", "192.168.7.4",
-            "room.example:1", "board.example:8443"];
+        let ours = [
+            "localhost",
+            "LOCALHOST:1",
+            "localhost.",
+            "127.0.0.1:9",
+            "127.8.8.8",
+            "[::1]:7766",
+            "192.168.7.4",
+            "room.example:1",
+            "board.example:8443",
+        ];
         for name in ours {
             assert!(guard().meant_for_us(&Uri::from_static("/mcp"), &hosts(&[name])), "{name}");
         }
-        let foreign = ["evil.example", "localhost.evil.example", "127.0.0.1.evil.example", "192.168.7.5", "0.0.0.0",
-            "board.example", "evil@localhost@evil.example", ""];
+        let foreign = [
+            "evil.example",
+            "localhost.evil.example",
+            "127.0.0.1.evil.example",
+            "192.168.7.5",
+            "0.0.0.0",
+            "board.example",
+            "evil@localhost@evil.example",
+            "",
+        ];
         for name in foreign {
             assert!(!guard().meant_for_us(&Uri::from_static("/mcp"), &hosts(&[name])), "{name}");
         }
@@ -112,10 +133,13 @@ mod tests {
 
     #[test]
     fn any_web_page_is_foreign_unless_it_is_named() {
-        let from = |texts: &[&str]| -> HeaderMap { texts.iter().map(|t| (ORIGIN, t.parse().unwrap())).collect() };
+        let from =
+            |texts: &[&str]| -> HeaderMap { texts.iter().map(|t| (ORIGIN, t.parse().unwrap())).collect() };
         assert!(guard().no_web_page(&from(&[])));
         assert!(guard().no_web_page(&from(&["https://board.example"])));
-        for page in ["null", "http://localhost", "http://board.example", "https://board.example.evil.example", ""] {
+        for page in
+            ["null", "http://localhost", "http://board.example", "https://board.example.evil.example", ""]
+        {
             assert!(!guard().no_web_page(&from(&[page])), "{page}");
         }
         assert!(!guard().no_web_page(&from(&["https://board.example", "https://evil.example"])));

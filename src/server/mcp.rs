@@ -132,8 +132,10 @@ impl ServerHandler for Mcp {
         call: CallToolRequestParams,
         context: RequestContext<RoleServer>,
     ) -> Result<CallToolResponse, ErrorData> {
-        let caller = context.extensions.get::<Parts>().and_then(|parts| parts.extensions.get::<Arc<Caller>>());
-        let caller = caller.cloned().ok_or_else(|| ErrorData::internal_error("the call came unsigned", None))?;
+        let caller =
+            context.extensions.get::<Parts>().and_then(|parts| parts.extensions.get::<Arc<Caller>>());
+        let caller =
+            caller.cloned().ok_or_else(|| ErrorData::internal_error("the call came unsigned", None))?;
         let arguments = call.arguments.unwrap_or_default();
         let answer = match call.name.as_ref() {
             UPDATE_PULSE => self.update_pulse(caller, &arguments).await,

@@ -30,7 +30,8 @@ pub(super) async fn page(
     asked: Result<Query<Asked>, QueryRejection>,
 ) -> Result<Json<RunPage>, Problem> {
     let bad = |why: String| Problem::new(StatusCode::BAD_REQUEST, why);
-    let Query(asked) = asked.map_err(|_| bad("The query can't be read: give limit and cursor once each.".into()))?;
+    let Query(asked) =
+        asked.map_err(|_| bad("The query can't be read: give limit and cursor once each.".into()))?;
     let limit = asked.limit.map_or(Some(LIMIT_DEFAULT), |text| text.parse().ok());
     let limit = limit
         .filter(|n| (1..=LIMIT_MAX).contains(n))

@@ -140,7 +140,10 @@ impl Caller {
 /// A tool's answer, after everything that must hold for every answer has been checked.
 pub fn judge(tool: &str, answer: &Value) -> Answer {
     if let Some(error) = answer.get("error") {
-        return Answer::Protocol(error["code"].as_i64().unwrap(), error["message"].as_str().unwrap().to_owned());
+        return Answer::Protocol(
+            error["code"].as_i64().unwrap(),
+            error["message"].as_str().unwrap().to_owned(),
+        );
     }
     let result = &answer["result"];
     let text = result["content"][0]["text"].as_str().expect("every result has a text");
@@ -201,7 +204,12 @@ pub fn with(base: &Value, more: Value) -> Value {
 
 /// `base` without the member `name`.
 pub fn without(base: &Value, name: &str) -> Value {
-    let members: Map<String, Value> =
-        base.as_object().unwrap().iter().filter(|(n, _)| *n != name).map(|(n, v)| (n.clone(), v.clone())).collect();
+    let members: Map<String, Value> = base
+        .as_object()
+        .unwrap()
+        .iter()
+        .filter(|(n, _)| *n != name)
+        .map(|(n, v)| (n.clone(), v.clone()))
+        .collect();
     Value::Object(members)
 }

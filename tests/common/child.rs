@@ -28,10 +28,24 @@ pub fn prickle(home: &Path) -> Command {
 impl Served {
     /// Starts a room in `folder`, on `port` or, for 0, a free one; returns once it says that it listens.
     pub fn start(folder: &Path, port: u16) -> Self {
+        Self::start_with(folder, port, None)
+    }
+
+    /// The same, with at most `descriptors` files and sockets open.
+    pub fn start_with(folder: &Path, port: u16, descriptors: Option<u64>) -> Self {
         let db = folder.join("room.db");
         let log = folder.join("serve.log");
         let errors = File::options().create(true).append(true).open(&log).unwrap();
-        let mut child = prickle(folder)
+        let mut command = prickle(folder);
+        if let Some(most) = descriptors {
+            let limited = format!("ulimit -n {most}; exec \"$0\" \"$@\"");
+            let program = command.get_program().to_owned();
+            let mut shell = Command::new("/bin/sh");
+            shell.args(["-c", &limited]).arg(program).env_clear();
+            shell.envs(command.get_envs().filter_map(|(name, value)| Some((name, value?))));
+            command = shell;
+        }
+        let mut child = command
             .args(["serve", "--addr", &format!("127.0.0.1:{port}"), "--db"])
             .arg(&db)
             .stdin(Stdio::null())

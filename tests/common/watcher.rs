@@ -130,7 +130,11 @@ impl Watcher {
     /// Reads a fresh feed's first frames.
     pub async fn picture(&mut self) -> Picture {
         let hello = self.frame().await;
-        assert_eq!((hello["type"].as_str(), hello["resumed"].as_bool()), (Some("hello"), Some(false)), "{hello}");
+        assert_eq!(
+            (hello["type"].as_str(), hello["resumed"].as_bool()),
+            (Some("hello"), Some(false)),
+            "{hello}"
+        );
         let epoch = hello["epoch"].as_str().unwrap().to_owned();
         let first = self.frame().await;
         let picture = self.rest(epoch, first).await;
@@ -162,8 +166,27 @@ impl Watcher {
     /// Reads a resumed feed's hello: its epoch and the room's newest event.
     pub async fn resumed(&mut self) -> (String, u64) {
         let hello = self.frame().await;
-        assert_eq!((hello["type"].as_str(), hello["resumed"].as_bool()), (Some("hello"), Some(true)), "{hello}");
+        assert_eq!(
+            (hello["type"].as_str(), hello["resumed"].as_bool()),
+            (Some("hello"), Some(true)),
+            "{hello}"
+        );
         (hello["epoch"].as_str().unwrap().to_owned(), hello["seq"].as_u64().unwrap())
+    }
+
+    /// The next frame that is no run's record, which must be the event `seq`.
+    pub async fn event_among_runs(&mut self, seq: u64) -> Value {
+        loop {
+            let frame = self.frame().await;
+            if frame["type"] != "run" {
+                assert_eq!(
+                    (frame["type"].as_str(), frame["seq"].as_u64()),
+                    (Some("pulse"), Some(seq)),
+                    "{frame}"
+                );
+                return frame;
+            }
+        }
     }
 
     /// The next frame, which must be the event `seq`.
