@@ -41,6 +41,17 @@ def _pass_on(stream, lines):
     lines.put("(its output ended)")
 
 
+def _address(lines):
+    """The room's URL, from the first line that it prints."""
+    try:
+        first = lines.get(timeout=START_SECONDS).strip()
+    except queue.Empty:
+        first = f"nothing within {START_SECONDS} s"
+    if not first.startswith("listening on http://127.0.0.1:"):
+        raise RuntimeError(f"the room did not say where it listens, but: {first}")
+    return first.removeprefix("listening on ")
+
+
 class Room:
     """`prickle serve` on a free loopback port with a database in a temporary folder. A context manager."""
 
@@ -61,15 +72,12 @@ class Room:
         # Read on in the background: a room that prints more must not block on a full pipe.
         threading.Thread(target=_pass_on, args=(self._process.stdout, lines), daemon=True).start()
         try:
-            first = lines.get(timeout=START_SECONDS).strip()
-        except queue.Empty:
-            first = f"nothing within {START_SECONDS} s"
-        if not first.startswith("listening on http://127.0.0.1:"):
-            self.__exit__(RuntimeError, None, None)
-            raise RuntimeError(f"the room did not say where it listens, but: {first}")
-        self.url = first.removeprefix("listening on ")
-        self.mcp_url = f"{self.url}/mcp"
-        self.reader = self.key("person", "--owner", OWNER)
+            self.url = _address(lines)
+            self.mcp_url = f"{self.url}/mcp"
+            self.reader = self.key("person", "--owner", OWNER)
+        except BaseException as error:
+            self.__exit__(type(error), error, None)
+            raise
         return self
 
     def __exit__(self, kind, *_):
