@@ -168,7 +168,7 @@ fn a_file_is_measured_by_its_code() {
 
 #[test]
 fn a_file_without_an_opening_sentence_is_told() {
-    for text in ["use std::fmt;\n", "//!\nuse std::fmt;\n", "\n//! Late.\n", ""] {
+    for text in ["use std::fmt;\n", "//!\nuse std::fmt;\n", "//! feed\n", "\n//! Late.\n", ""] {
         let told = listed(&faults_in("src/server/mod.rs", text));
         assert!(told.contains("src/server/mod.rs:1: opens with"), "{text:?}: {told}");
     }
