@@ -4,6 +4,7 @@ mod demo;
 mod key;
 mod look;
 mod pulse;
+mod room;
 mod screen;
 mod serve;
 mod watch;

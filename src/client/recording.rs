@@ -6,7 +6,9 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
+use super::feed::Feed;
 use crate::picture::Heard;
+use crate::wire::Time;
 
 /// The version that this prickle writes.
 const VERSION: u32 = 1;
@@ -101,6 +103,44 @@ impl Recorder {
     }
 }
 
+/// A feed of which everything is also written down.
+#[derive(Debug)]
+pub struct Recorded {
+    feed: Feed,
+    recorder: Option<Recorder>,
+    trouble: Option<String>,
+}
+
+impl Recorded {
+    /// Writes what `feed` tells with `recorder`, if there is one.
+    pub fn new(feed: Feed, recorder: Option<Recorder>) -> Self {
+        Self { feed, recorder, trouble: None }
+    }
+
+    /// The next news. If they can't be written down, the recording ends and [`Self::trouble`] says why: a full
+    /// disk is no reason to stop watching.
+    pub async fn next(&mut self) -> Option<Heard> {
+        let heard = self.feed.next().await?;
+        if let Some(recorder) = &mut self.recorder
+            && let Err(error) = recorder.append(&heard)
+        {
+            self.trouble = Some(format!("the recording has ended: {error}"));
+            self.recorder = None;
+        }
+        Some(heard)
+    }
+
+    /// Why the recording has ended, said once.
+    pub fn trouble(&mut self) -> Option<String> {
+        self.trouble.take()
+    }
+
+    /// As [`Feed::retry_now`].
+    pub fn retry_now(&self) {
+        self.feed.retry_now();
+    }
+}
+
 /// A recording, read whole.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Recording {
@@ -108,6 +148,13 @@ pub struct Recording {
     pub header: Header,
     /// What was heard, in order.
     pub heard: Vec<Heard>,
+}
+
+impl Recording {
+    /// Leaves out what was heard after `at`.
+    pub fn cut(&mut self, at: Time) {
+        self.heard.retain(|heard| heard.at <= at);
+    }
 }
 
 /// Reads a recording. A last line that was cut off while it was written is left out.

@@ -148,7 +148,7 @@ pub(super) fn status(status: u16, body: &[u8], access: &Access, of: Option<&str>
              name the room's own address with --server"
         )),
         408 | 425 | 500..=599 => Trouble::Lost(with(format!("the room has trouble ({status})"))),
-        200..=299 => Trouble::Lost(format!("what answers at {host} is no prickle room")),
+        200..=299 => Trouble::Lost("what answers there is no prickle room".into()),
         _ => Trouble::Refused(with(format!("the room at {host} refuses the request ({status})"))),
     }
 }
