@@ -263,8 +263,8 @@ pub fn main() -> ExitCode {
 fn run(cli: Cli) -> anyhow::Result<()> {
     match cli.command {
         Command::Demo(args) => demo::run(args),
-        Command::Watch(args) => watch::run(args, &cli.reach),
-        Command::Pulse(args) => pulse::run(args, &cli.reach),
+        Command::Watch(args) => watch::run(&args, &cli.reach),
+        Command::Pulse(args) => pulse::run(&args, &cli.reach),
         Command::Serve(args) => serve::run(args),
         Command::Key(command) => key::run(command, &cli.reach),
     }

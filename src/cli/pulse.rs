@@ -13,16 +13,16 @@ use crate::shown;
 use crate::wire::id::Slug;
 use crate::wire::pulse::Pulse;
 
-pub(super) fn run(args: PulseArgs, reach: &Reach) -> anyhow::Result<()> {
+pub(super) fn run(args: &PulseArgs, reach: &Reach) -> anyhow::Result<()> {
     let config = Config::load(reach)?;
     room::warn(&config);
     room::run(send(args, &config))
 }
 
-async fn send(args: PulseArgs, config: &Config) -> anyhow::Result<()> {
+async fn send(args: &PulseArgs, config: &Config) -> anyhow::Result<()> {
     let project = room::project(config, args.project.clone()).await?;
     let access = config.access().map_err(super::Environment)?;
-    let result = mcp::call(&access, "update_pulse", arguments(&args, &project), room::PATIENCE).await;
+    let result = mcp::call(&access, "update_pulse", arguments(args, &project), room::PATIENCE).await;
     let value = match result {
         Ok(value) => value,
         Err(CallError::Refused(text)) => anyhow::bail!(text),

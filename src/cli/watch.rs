@@ -6,27 +6,27 @@ use std::path::Path;
 use super::{Environment, Reach, WatchArgs, room};
 use crate::client::feed::{Feed, Options};
 use crate::client::http::Http;
-use crate::client::recording::{self, Header, Recorded, Recorder, Recording};
+use crate::client::recording::{self, Header, Recorder, Recording};
 use crate::config::Config;
 use crate::picture::News;
 use crate::report::{self, Lines};
 use crate::wire::feed::Snapshot;
 use crate::wire::id::Slug;
 
-pub(super) fn run(args: WatchArgs, reach: &Reach) -> anyhow::Result<()> {
+pub(super) fn run(args: &WatchArgs, reach: &Reach) -> anyhow::Result<()> {
     let config = Config::load_leniently(reach)?;
     if let Some(path) = &args.replay {
-        return replay(&args, &config, path);
+        return replay(args, &config, path);
     }
     if args.once {
         room::warn(&config);
-        return room::run(once(&args, &config));
+        return room::run(once(args, &config));
     }
     if args.json {
         room::warn(&config);
         return room::run(async {
             tokio::select! {
-                result = frames(&args, &config) => result,
+                result = frames(args, &config) => result,
                 () = report::reader_gone() => Ok(()),
             }
         });
@@ -35,12 +35,12 @@ pub(super) fn run(args: WatchArgs, reach: &Reach) -> anyhow::Result<()> {
         room::warn(&config);
         return room::run(async {
             tokio::select! {
-                result = plain(&args, &config) => result,
+                result = plain(args, &config) => result,
                 () = report::reader_gone() => Ok(()),
             }
         });
     }
-    room::runtime()?.block_on(screen(&args, &config))
+    room::runtime()?.block_on(screen(args, &config))
 }
 
 /// The room as it is now.
@@ -65,8 +65,10 @@ async fn once(args: &WatchArgs, config: &Config) -> anyhow::Result<()> {
 async fn frames(args: &WatchArgs, config: &Config) -> anyhow::Result<()> {
     let project = room::project(config, args.project.clone()).await?;
     let recorder = recorder(args, config, &project).await?;
-    let (feed, mut frames) = Feed::spawn_with_frames(config.source(), project, Options::default());
-    let mut feed = Recorded::new(feed, recorder);
+    let (mut feed, mut frames) = Feed::spawn_with_frames(config.source(), project, Options::default());
+    if let Some(recorder) = recorder {
+        feed.record(recorder);
+    }
     let mut out = Lines::stdout();
     let mut lost = false;
     loop {
@@ -94,11 +96,14 @@ async fn frames(args: &WatchArgs, config: &Config) -> anyhow::Result<()> {
 }
 
 /// Follows the room that was asked for, and records it if that was asked for too.
-async fn follow(args: &WatchArgs, config: &Config) -> anyhow::Result<(Slug, Recorded)> {
+async fn follow(args: &WatchArgs, config: &Config) -> anyhow::Result<(Slug, Feed)> {
     let project = room::project(config, args.project.clone()).await?;
     let recorder = recorder(args, config, &project).await?;
-    let feed = Feed::spawn(config.source(), project.clone(), Options::default());
-    Ok((project, Recorded::new(feed, recorder)))
+    let mut feed = Feed::spawn(config.source(), project.clone(), Options::default());
+    if let Some(recorder) = recorder {
+        feed.record(recorder);
+    }
+    Ok((project, feed))
 }
 
 /// The file for `--record`. Whose eyes watch is asked of the room; a room that is down can't tell.

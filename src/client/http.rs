@@ -100,7 +100,7 @@ impl Http {
             }
             Ok(seen) if seen.is_empty() => Trouble::Refused(format!(
                 "this key sees no {project} and no other room at {host}; {}",
-                words::new_key(project.as_str())
+                words::new_key(&self.access, project.as_str(), words::PERSON)
             )),
             Ok(seen) => Trouble::Refused(format!(
                 "this key sees no {project} at {host}; it sees {}",

@@ -98,7 +98,7 @@ fn transport(error: &(dyn Error + 'static), access: &Access, patience: Duration)
     let mut cause = Some(error);
     while let Some(inner) = cause {
         match inner.downcast_ref::<Http>() {
-            Some(Http::AuthRequired(_)) => return words::status(401, &[], access, None).into(),
+            Some(Http::AuthRequired(_)) => return unknown_key(access),
             Some(Http::InsufficientScope(_)) => return words::status(403, &[], access, None).into(),
             Some(Http::HttpStatus(found)) => return words::status(found.status, &[], access, None).into(),
             Some(Http::Client(error)) => {
@@ -106,6 +106,7 @@ fn transport(error: &(dyn Error + 'static), access: &Access, patience: Duration)
             }
             Some(Http::UnexpectedServerResponse(text)) => {
                 return match answered(text) {
+                    Some((401, _)) => unknown_key(access),
                     Some((status, body)) => words::status(status, body.as_bytes(), access, None).into(),
                     None => strange(),
                 };
@@ -114,6 +115,10 @@ fn transport(error: &(dyn Error + 'static), access: &Access, patience: Duration)
         }
     }
     strange()
+}
+
+fn unknown_key(access: &Access) -> CallError {
+    CallError::Unauthorized(words::unknown_key(access, None, "PROJECT", words::AGENT))
 }
 
 /// The status and body of an answer as the transport words it: `HTTP 403 Forbidden: the body`.

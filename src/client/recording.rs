@@ -6,7 +6,6 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
-use super::feed::Feed;
 use crate::picture::Heard;
 use crate::wire::Time;
 
@@ -100,44 +99,6 @@ impl Recorder {
             self.file.write_all(&line)
         });
         written.map_err(|e| broken(&self.path, &e))
-    }
-}
-
-/// A feed of which everything is also written down.
-#[derive(Debug)]
-pub struct Recorded {
-    feed: Feed,
-    recorder: Option<Recorder>,
-    trouble: Option<String>,
-}
-
-impl Recorded {
-    /// Writes what `feed` tells with `recorder`, if there is one.
-    pub fn new(feed: Feed, recorder: Option<Recorder>) -> Self {
-        Self { feed, recorder, trouble: None }
-    }
-
-    /// The next news. If they can't be written down, the recording ends and [`Self::trouble`] says why: a full
-    /// disk is no reason to stop watching.
-    pub async fn next(&mut self) -> Option<Heard> {
-        let heard = self.feed.next().await?;
-        if let Some(recorder) = &mut self.recorder
-            && let Err(error) = recorder.append(&heard)
-        {
-            self.trouble = Some(format!("the recording has ended: {error}"));
-            self.recorder = None;
-        }
-        Some(heard)
-    }
-
-    /// Why the recording has ended, said once.
-    pub fn trouble(&mut self) -> Option<String> {
-        self.trouble.take()
-    }
-
-    /// As [`Feed::retry_now`].
-    pub fn retry_now(&self) {
-        self.feed.retry_now();
     }
 }
 

@@ -137,7 +137,8 @@ where
                 if (hooks.suspend)()? {
                     screen.forget();
                 } else {
-                    model.notice = Some("no shell with job control here: nothing could bring this back".into());
+                    model.notice =
+                        Some("no shell with job control here: nothing could bring this back".into());
                 }
             }
             None => {}
