@@ -1,6 +1,7 @@
 //! A room without a screen: lines for pipes, logs and scripts.
 
 pub mod json;
+pub mod plain;
 
 use std::io;
 
