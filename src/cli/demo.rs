@@ -1,5 +1,113 @@
-//! `prickle demo`.
+//! `prickle demo`: the made-up cast's room on the screen, or a few frames of it as text.
 
-pub(super) fn run(args: super::DemoArgs) -> anyhow::Result<()> {
-    anyhow::bail!("not yet")
+use std::io::Write;
+use std::time::Duration;
+
+use anyhow::Context;
+use chrono::{TimeDelta, Utc};
+use ratatui::buffer::Buffer;
+use ratatui::layout::Rect;
+
+use super::{DemoArgs, look, screen};
+use crate::client::feed::{self, Feed};
+use crate::demo::{Demo, cast};
+use crate::picture::Picture;
+use crate::tui::model::{Model, Watch};
+use crate::tui::{update, view};
+
+/// How long the first picture may take.
+const PATIENCE: Duration = Duration::from_secs(20);
+
+pub(super) fn run(args: &DemoArgs) -> anyhow::Result<()> {
+    let on_screen = args.frames.is_none() && screen::is_possible();
+    if on_screen {
+        screen::check_terminal()?;
+    }
+    let runtime = tokio::runtime::Runtime::new().context("cannot start")?;
+    runtime.block_on(async {
+        let demo = Demo::open().await?;
+        let began = Utc::now();
+        let mut feed = Feed::spawn(demo.source(), cast::PROJECT.parse()?, feed::Options::default());
+        let look = look::from(&args.look);
+        let picture = Picture::new(cast::PROJECT);
+        let owner = Some(cast::OWNER.to_owned());
+        let watch = Watch::Running(TimeDelta::zero());
+        let mut model = Model::new(picture, format!("http://{}", demo.host), owner, watch, look);
+        model.selected = cast::FIRST.parse().ok();
+        model.panel = Some(demo.panel(began));
+        complete(&mut model, &mut feed).await?;
+        let result = if on_screen {
+            let shown = tokio::select! {
+                shown = screen::open(model, Some(&mut feed), std::future::ready(None)) => shown,
+                broken = demo.play(began) => broken,
+            };
+            crate::tui::terminal::restore();
+            if shown.is_ok() {
+                farewell()?;
+            }
+            shown
+        } else {
+            frames(&mut model, &mut feed, &demo, args.frames.unwrap_or(3)).await
+        };
+        drop(feed);
+        demo.end().await?;
+        result
+    })
+}
+
+/// Takes in news until the picture is whole, so that nobody looks at an empty list.
+async fn complete(model: &mut Model, feed: &mut Feed) -> anyhow::Result<()> {
+    let whole = async {
+        while !model.picture.is_whole() || model.picture.log().next().is_none() {
+            let heard = feed.next().await.context("the demo's feed ended")?;
+            let selected = model.selected.clone();
+            update::heard(model, heard);
+            model.selected = selected;
+        }
+        anyhow::Ok(())
+    };
+    tokio::time::timeout(PATIENCE, whole).await.context("the demo's room does not answer")?
+}
+
+/// Writes frames as text: the first picture, then one after each thing that the panel would tell.
+async fn frames(model: &mut Model, feed: &mut Feed, demo: &Demo, count: u32) -> anyhow::Result<()> {
+    let number = |name: &str, default: u16| -> u16 {
+        std::env::var(name).ok().and_then(|v| v.parse().ok()).filter(|n| *n > 0).unwrap_or(default)
+    };
+    let size = (number("COLUMNS", 100), number("LINES", 30));
+    model.panel = None;
+    let mut out = std::io::stdout().lock();
+    let story = cast::story();
+    let mut beats = story.iter().cycle();
+    for frame in 0..count {
+        if frame > 0 {
+            let mut told = String::new();
+            while told.is_empty() {
+                let Some(beat) = beats.next() else { break };
+                let before = model.picture.position().map_or(0, |p| p.1);
+                demo.say(beat).await?;
+                told = beat.tells.unwrap_or_default().to_owned();
+                while model.picture.position().map_or(0, |p| p.1) == before {
+                    let heard = tokio::time::timeout(PATIENCE, feed.next()).await.ok().flatten();
+                    update::heard(model, heard.context("the demo's room fell silent")?);
+                }
+            }
+            writeln!(out, "\n{told}:\n")?;
+        }
+        update::resize(model, size.0, size.1);
+        let mut picture = Buffer::empty(Rect::new(0, 0, size.0, size.1));
+        view::draw(model, &mut picture);
+        out.write_all(view::plain(&picture).as_bytes())?;
+    }
+    out.flush()?;
+    Ok(())
+}
+
+/// What stays in the terminal.
+fn farewell() -> anyhow::Result<()> {
+    let mut out = std::io::stdout().lock();
+    writeln!(out, "That was prickle's demo: a made-up cast in a real room, gone now.")?;
+    writeln!(out, "A room of your own:  prickle serve")?;
+    writeln!(out, "Then watch it:       prickle watch")?;
+    Ok(())
 }

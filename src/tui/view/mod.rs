@@ -216,6 +216,27 @@ fn field(model: &Model, out: &mut Vec<Line<'static>>, width: usize, name: &str, 
 
 /// What a claim says, with its sign of age.
 fn claim(model: &Model, agent: &crate::picture::Agent) -> String {
-    let claim = agent.claim(model.picture.room_time(model.local()));
+    let claim = model.picture.claim(agent, model.picture.room_time(model.local()));
     model.look.glyphs.tell(&words::claim_and_age(&claim)).into_owned()
+}
+
+/// A picture as text: a line each row, without blanks at its end.
+pub fn plain(picture: &Buffer) -> String {
+    let mut out = String::new();
+    for y in picture.area.top()..picture.area.bottom() {
+        let mut row = String::new();
+        let mut skip = 0;
+        for x in picture.area.left()..picture.area.right() {
+            if skip > 0 {
+                skip -= 1;
+                continue;
+            }
+            let symbol = picture[(x, y)].symbol();
+            skip = shown::width(symbol).saturating_sub(1);
+            row.push_str(symbol);
+        }
+        out.push_str(row.trim_end());
+        out.push('\n');
+    }
+    out
 }

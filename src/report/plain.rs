@@ -1,0 +1,412 @@
+//! The room told in whole sentences, one a change: for screen readers, logs and pipes.
+//!
+//! The subject comes first, no sign stands for a word, and a value never spreads over two lines.
+
+use chrono::TimeDelta;
+
+use crate::change::{self, Change};
+use crate::picture::{Claim, Connection, Happening, Heard, IDLE_STALE_AFTER, News, Picture};
+use crate::wire::Time;
+use crate::wire::feed::Frame;
+use crate::wire::id::AgentId;
+use crate::wire::pulse::{Availability, Intent, Pulse, RunFailure};
+use crate::wire::run::Run;
+use crate::words::{self, Zone};
+use crate::{hint, shown};
+
+/// What is told later than this is told with its own time.
+const LATE: TimeDelta = TimeDelta::seconds(5);
+
+/// Turns news into lines.
+#[derive(Debug)]
+pub struct Plain {
+    picture: Picture,
+    host: String,
+    owner: Option<String>,
+    zone: Zone,
+    /// Until when claims have been looked at for getting old, in the room's time.
+    looked: Option<Time>,
+    /// The outage that has been told of.
+    offline_since: Option<Time>,
+}
+
+impl Plain {
+    /// Nothing told yet of the room that `picture` knows nothing of yet, at `host`. `owner` is whose failures
+    /// come with their remedy.
+    pub fn new(picture: Picture, host: &str, owner: Option<String>, zone: Zone) -> Self {
+        Self { picture, host: host.to_owned(), owner, zone, looked: None, offline_since: None }
+    }
+
+    /// The lines that some news are worth, without line ends.
+    pub fn heard(&mut self, heard: Heard) -> Vec<String> {
+        let local = heard.at;
+        let first = !self.picture.is_whole();
+        let run = match &heard.news {
+            News::Run { agent_id, run } => Some(run_sentence(agent_id, run)),
+            _ => None,
+        };
+        let unknown = match &heard.news {
+            News::Event { frame: Frame::Other(other) } => Some(format!(
+                "The room sent something new that this prickle does not know: {}.",
+                shown::line(&other.kind)
+            )),
+            _ => None,
+        };
+        let event = match &heard.news {
+            News::Event { frame: Frame::Pulse { pulse, .. } } => {
+                Some(self.picture.agent(&pulse.agent_id).map(|a| (*a.pulse).clone()))
+            }
+            _ => None,
+        };
+        let old = matches!(heard.news, News::Snapshot { .. }).then(|| self.picture.clone());
+        let outages = self.picture.log().filter(|h| matches!(h, Happening::Outage { .. })).count();
+        let news = heard.news.clone();
+        self.picture.apply(heard);
+        let now = self.picture.room_time(local);
+        let mut said = Vec::new();
+        self.connection(local, &news, outages, &mut said);
+        match (&news, old) {
+            (News::Snapshot { .. }, _) if first => self.begin(now, &mut said),
+            (News::Snapshot { .. }, Some(old)) => {
+                let pulses: Vec<Pulse> = self.picture.agents().map(|(_, a)| (*a.pulse).clone()).collect();
+                for pulse in pulses {
+                    let before = old.agent(&pulse.agent_id).map(|a| (*a.pulse).clone());
+                    self.report(before.as_ref(), &pulse, &mut said);
+                }
+            }
+            (News::Event { frame: Frame::Pulse { at, pulse, .. } }, _) => {
+                let start = said.len();
+                self.report(event.flatten().as_ref(), pulse, &mut said);
+                if now - *at > LATE {
+                    let late = format!(" It said so at {}.", self.zone.second(*at));
+                    said[start..].iter_mut().for_each(|line| line.push_str(&late));
+                }
+            }
+            (News::Event { frame: Frame::Gone { agent_id, .. } }, _) => {
+                said.push(format!("{} left the room.", shown::line(agent_id.as_str())));
+            }
+            _ => {}
+        }
+        said.extend(run);
+        said.extend(unknown);
+        self.looked.get_or_insert(now);
+        let stamp = self.zone.second(now);
+        said.into_iter().map(|line| format!("{stamp} {line}")).collect()
+    }
+
+    /// The lines for claims that have got old since the last look; `local` is the watcher's time.
+    pub fn tick(&mut self, local: Time) -> Vec<String> {
+        let now = self.picture.room_time(local);
+        let Some(before) = self.looked.replace(now) else { return Vec::new() };
+        if self.picture.connection != Connection::Live {
+            return Vec::new();
+        }
+        let was_stale = |agent: &crate::picture::Agent| self.picture.claim(agent, before).stale;
+        let aged = self.picture.agents().filter(|(_, a)| self.picture.claim(a, now).stale && !was_stale(a));
+        aged.map(|(id, agent)| {
+            let claim = self.picture.claim(agent, now);
+            let silent = words::span(TimeDelta::minutes(claim.age.num_minutes()));
+            let (id, said) = (shown::line(id.as_str()), shown::line(claim.availability.as_str()));
+            format!("{} {id} has said nothing for {silent}. It last said: {said}.", self.zone.second(now))
+        })
+        .collect()
+    }
+
+    /// When the next claim gets old, from `local` on.
+    pub fn next_tick(&self, local: Time) -> Option<TimeDelta> {
+        let now = self.picture.room_time(local);
+        let waits = self.picture.agents().filter_map(|(_, agent)| {
+            let claim = self.picture.claim(agent, now);
+            let limit = match claim.availability {
+                Availability::Working | Availability::Online => self.picture.stale_after,
+                Availability::Idle => IDLE_STALE_AFTER.max(self.picture.stale_after),
+                _ => return None,
+            };
+            (!claim.stale).then_some(limit - claim.age)
+        });
+        waits.min()
+    }
+
+    fn connection(&mut self, local: Time, news: &News, outages: usize, said: &mut Vec<String>) {
+        match news {
+            News::Lost { why, .. } if self.offline_since.is_none() => {
+                self.offline_since = Some(local);
+                said.push(format!("Offline: {}. Trying again until it works.", shown::line(why)));
+            }
+            News::Refused { why } => said.push(format!("Refused: {}", shown::line(why))),
+            News::Live { .. } => {
+                let Some(since) = self.offline_since.take() else { return };
+                let after = words::span(local - since);
+                let caught = match self.picture.log().last() {
+                    Some(Happening::Outage { missed: Some(missed), .. })
+                        if self.picture.log().filter(|h| matches!(h, Happening::Outage { .. })).count()
+                            > outages =>
+                    {
+                        format!(" {} caught up with.", words::count(*missed, "change"))
+                    }
+                    _ => String::new(),
+                };
+                said.push(format!("Live again after {after}.{caught}"));
+            }
+            _ => {}
+        }
+    }
+
+    /// The state of the room in the first lines.
+    fn begin(&self, now: Time, said: &mut Vec<String>) {
+        let counts = self.picture.counts(now);
+        let project = shown::line(&self.picture.project);
+        let agents = words::count(counts.agents as u64, "agent");
+        let host = shown::line(&self.host);
+        said.push(format!(
+            "Watching {project} on {host}. {agents}, {} working, {} failed.",
+            counts.working, counts.failed
+        ));
+        for (id, agent) in self.picture.agents() {
+            if let Some(failure) = &agent.pulse.run_failure {
+                said.push(self.failed(id, &agent.pulse.owner, failure));
+            }
+        }
+        for (_, agent) in self.picture.agents() {
+            let held = agent.pulse.intent.as_ref().filter(|intent| intent.holds(now));
+            if let Some(intent) = held {
+                said.push(self.intends(&agent.pulse, intent));
+            }
+        }
+    }
+
+    /// What a new pulse says that the last did not, a line for each thing that stands alone.
+    fn report(&self, before: Option<&Pulse>, after: &Pulse, said: &mut Vec<String>) {
+        let id = shown::line(after.agent_id.as_str());
+        let mut state = false;
+        let mut extra = String::new();
+        for change in change::between(before, after) {
+            match change {
+                Change::Failed(failure) => said.push(self.failed(&after.agent_id, &after.owner, failure)),
+                Change::Cleared => said.push(format!("{id} runs again. The failure was cleared.")),
+                Change::Intends { intent, .. } => said.push(self.intends(after, intent)),
+                Change::IntendsNothing => said.push(format!("{id} has withdrawn its intent.")),
+                Change::Availability { .. } | Change::Doing(_) => state = true,
+                Change::Branch(Some(branch)) => extra.push_str(&format!(" Branch {}.", shown::line(branch))),
+                Change::Branch(None) => extra.push_str(" On no branch."),
+                Change::Task(Some(task)) => extra.push_str(&format!(" Task {}.", shown::line(task))),
+                Change::Task(None) => extra.push_str(" On no task."),
+                Change::Files(files) => {
+                    let names: Vec<String> = files.iter().map(|f| shown::line(f)).collect();
+                    let files = if names.is_empty() {
+                        "No files".into()
+                    } else {
+                        format!("Files: {}", names.join(", "))
+                    };
+                    extra.push_str(&format!(" {files}."));
+                }
+                Change::Decided(decision) => extra.push_str(&format!(" It decided: {}", sentence(decision))),
+            }
+        }
+        if state || !extra.is_empty() {
+            let claim = shown::line(after.availability.as_str());
+            let doing =
+                if after.doing.is_empty() { ".".into() } else { format!(": {}", sentence(&after.doing)) };
+            said.push(format!("{id} is {claim}{doing}{extra}"));
+        }
+    }
+
+    fn failed(&self, id: &AgentId, owner: &str, failure: &RunFailure) -> String {
+        let hint = hint::of(failure);
+        let (id, title) = (shown::line(id.as_str()), shown::line(&hint::title(failure)));
+        let remedy = if self.owner.as_ref().is_none_or(|me| me == owner) {
+            match hint.command {
+                Some(command) => format!("{} {command}", hint.advice),
+                None => hint.advice.to_owned(),
+            }
+        } else {
+            format!("{}{}.", shown::line(owner), hint.teammate)
+        };
+        format!("Failed: {id}, {title}. {remedy}")
+    }
+
+    fn intends(&self, pulse: &Pulse, intent: &Intent) -> String {
+        let id = shown::line(pulse.agent_id.as_str());
+        let paths = intent.paths.iter().map(|p| shown::line(p));
+        let areas = intent.areas.iter().map(|a| format!("area {}", shown::line(a)));
+        let named: Vec<String> = paths.chain(areas).collect();
+        let named = if named.is_empty() { "nothing named".into() } else { named.join(", ") };
+        let kind = shown::line(intent.kind.as_str());
+        format!("{id} is about to {kind} {named} until {}.", self.zone.minute(intent.expires_at))
+    }
+}
+
+/// Other people's text with a full stop where it has no end of its own.
+fn sentence(text: &str) -> String {
+    let text = shown::line(text);
+    if text.ends_with(['.', '!', '?', '…', '。']) { text } else { format!("{text}.") }
+}
+
+fn run_sentence(agent: &AgentId, run: &Run) -> String {
+    let exit = run.exit_code.map_or("exit code not known".into(), |code| format!("exit {code}"));
+    let tokens = match (run.input_tokens, run.output_tokens) {
+        (Some(input), Some(output)) => format!("{input} tokens in and {output} out"),
+        (Some(input), None) => format!("{input} tokens in, out not known"),
+        (None, Some(output)) => format!("tokens in not known, {output} out"),
+        (None, None) => "tokens not known".into(),
+    };
+    let time = run.duration_ms.map_or("time not known".into(), |ms| words::span(TimeDelta::milliseconds(ms)));
+    let (agent, task) = (shown::line(agent.as_str()), shown::line(&run.task_id));
+    format!("Run of {agent} on {task}: {exit}, {tokens}, {time}.")
+}
+
+/// The room at one moment as a small table: `watch --once`.
+pub fn once(picture: &Picture, local: Time) -> String {
+    let now = picture.room_time(local);
+    let counts = picture.counts(now);
+    let stale = if counts.stale > 0 { format!(", {} stale", counts.stale) } else { String::new() };
+    let failed = if counts.failed > 0 { format!("{} failed, ", counts.failed) } else { String::new() };
+    let mut out = format!(
+        "{}: {failed}{} of {} working{stale}\n",
+        shown::line(&picture.project),
+        counts.working,
+        counts.agents
+    );
+    let rows: Vec<[String; 3]> = picture
+        .agents()
+        .map(|(id, agent)| {
+            let claim: Claim<'_> = picture.claim(agent, now);
+            let told = match &agent.pulse.run_failure {
+                Some(failure) => hint::title(failure),
+                None => agent.pulse.doing.clone(),
+            };
+            [shown::line(id.as_str()), words::claim_and_age(&claim), shown::line(&told)]
+        })
+        .collect();
+    let wide = |column: usize| rows.iter().map(|row| shown::width(&row[column])).max().unwrap_or(0);
+    let (first, second) = (wide(0), wide(1));
+    for ([id, claim, told], (_, agent)) in rows.iter().zip(picture.agents()) {
+        let mark = if agent.pulse.run_failure.is_some() { "!" } else { " " };
+        let gap = |text: &str, columns: usize| " ".repeat(columns - shown::width(text));
+        let line = format!("{mark} {id}{}  {claim}{}  {told}", gap(id, first), gap(claim, second));
+        out.push_str(line.trim_end());
+        out.push('\n');
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use super::*;
+    use serde_json::{Value, json};
+
+    fn plain() -> Plain {
+        let utc = chrono::FixedOffset::east_opt(0).unwrap();
+        Plain::new(Picture::new("website-v2"), "127.0.0.1:7766", Some("acme".into()), Zone::Fixed(utc))
+    }
+
+    fn tell(plain: &mut Plain, at: &str, mut news: Value) -> Vec<String> {
+        news["at"] = json!(format!("2026-11-30T{at}Z"));
+        plain.heard(serde_json::from_value(news).unwrap())
+    }
+
+    fn live(at: &str, resumed: bool, seq: u64) -> Value {
+        json!({"news": "live", "epoch": "e", "seq": seq, "server_time": format!("2026-11-30T{at}Z"), "resumed": resumed})
+    }
+
+    fn pulse(at: &str, more: Value) -> Value {
+        let mut pulse = json!({"agent_id": "lumen/fixer", "owner": "lumen", "project": "website-v2",
+            "availability": "working", "doing": "", "task_id": null, "branch": null, "files": [],
+            "last_decision": null, "updated_at": format!("2026-11-30T{at}Z")});
+        for (name, value) in more.as_object().unwrap() {
+            pulse[name] = value.clone();
+        }
+        pulse
+    }
+
+    fn event(at: &str, seq: u64, pulse: &Value) -> Value {
+        json!({"news": "event", "frame": {"type": "pulse", "seq": seq, "at": format!("2026-11-30T{at}Z"), "pulse": pulse}})
+    }
+
+    #[test]
+    fn tells_the_state_then_each_change_then_an_outage_in_two_lines() {
+        let mut p = plain();
+        assert!(tell(&mut p, "14:30:40", json!({"news": "connecting"})).is_empty());
+        assert!(tell(&mut p, "14:30:40", live("14:30:40", false, 7)).is_empty());
+        let failed = pulse("13:45:00", json!({"run_failure": {"class": "auth", "step": "codex_sign_in"}}));
+        assert_eq!(
+            tell(&mut p, "14:30:40", json!({"news": "snapshot", "seq": 7, "pulses": [failed]})),
+            [
+                "14:30:40 Watching website-v2 on 127.0.0.1:7766. 1 agent, 0 working, 1 failed.",
+                "14:30:40 Failed: lumen/fixer, Codex is signed out. lumen must sign in to Codex."
+            ]
+        );
+        let now = pulse(
+            "14:31:10",
+            json!({"doing": "Fixing\nthe loop", "branch": "fix/login", "run_failure":
+            {"class": "auth", "step": "codex_sign_in"}, "intent": {"kind": "change", "paths": ["src/a.rs"],
+            "areas": ["auth"], "expires_at": "2026-11-30T15:01:10Z"}}),
+        );
+        assert_eq!(
+            tell(&mut p, "14:31:10", event("14:31:10", 8, &now)),
+            [
+                "14:31:10 lumen/fixer is about to change src/a.rs, area auth until 15:01.",
+                "14:31:10 lumen/fixer is working: Fixing·the loop. Branch fix/login."
+            ]
+        );
+        assert!(tell(&mut p, "14:31:20", event("14:31:20", 9, &now)).is_empty(), "nothing new, nothing said");
+        let lost = |ms: u64| json!({"news": "lost", "why": "connection refused", "retry_in": ms});
+        assert_eq!(
+            tell(&mut p, "14:33:20", lost(500)),
+            ["14:33:20 Offline: connection refused. Trying again until it works."]
+        );
+        assert!(tell(&mut p, "14:33:21", lost(1000)).is_empty());
+        assert_eq!(
+            tell(&mut p, "14:34:02", live("14:34:02", true, 10)),
+            ["14:34:02 Live again after 42 seconds. 1 change caught up with."]
+        );
+        let idle = pulse(
+            "14:33:31",
+            json!({"availability": "idle", "doing": "Fixing\nthe loop", "branch": "fix/login"}),
+        );
+        assert_eq!(
+            tell(&mut p, "14:34:02", event("14:33:31", 10, &idle)),
+            [
+                "14:34:02 lumen/fixer runs again. The failure was cleared. It said so at 14:33:31.",
+                "14:34:02 lumen/fixer has withdrawn its intent. It said so at 14:33:31.",
+                "14:34:02 lumen/fixer is idle: Fixing·the loop. It said so at 14:33:31."
+            ]
+        );
+    }
+
+    #[test]
+    fn a_claim_that_gets_old_is_said_once() {
+        let mut p = plain();
+        tell(&mut p, "14:00:00", live("14:00:00", false, 1));
+        tell(
+            &mut p,
+            "14:00:00",
+            json!({"news": "snapshot", "seq": 1, "pulses": [pulse("14:00:00", json!({}))]}),
+        );
+        let at = |text: &str| format!("2026-11-30T{text}Z").parse::<Time>().unwrap();
+        assert_eq!(p.next_tick(at("14:05:00")), Some(TimeDelta::minutes(10)));
+        assert!(p.tick(at("14:14:59")).is_empty());
+        assert_eq!(
+            p.tick(at("14:15:00")),
+            ["14:15:00 lumen/fixer has said nothing for 15 minutes. It last said: working."]
+        );
+        assert!(p.tick(at("14:16:00")).is_empty());
+        assert_eq!(p.next_tick(at("14:16:00")), None);
+    }
+
+    #[test]
+    fn a_runs_unknown_numbers_are_said_to_be_unknown() {
+        let mut p = plain();
+        let run = json!({"run_id": "x", "project": "website-v2", "task_id": "nav", "input_tokens": null,
+            "output_tokens": 0, "turns": null, "duration_ms": 250_000, "exit_code": null,
+            "source": "client_reported", "reported_at": "2026-11-30T14:50:11Z"});
+        let said = tell(&mut p, "14:50:11", json!({"news": "run", "agent_id": "acme/reviewer", "run": run}));
+        assert_eq!(
+            said,
+            [
+                "14:50:11 Run of acme/reviewer on nav: exit code not known, tokens in not known, 0 out, 4 minutes 10 seconds."
+            ]
+        );
+    }
+}

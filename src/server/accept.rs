@@ -1,0 +1,119 @@
+//! The accept loop. `axum::serve` has none of what a room needs here: a time-out for a request's header,
+//! small socket buffers, a write deadline, and a stop that is over in time.
+
+use std::convert::Infallible;
+use std::io;
+use std::pin::pin;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use axum::Router;
+use axum::body::Body;
+use axum::extract::Request;
+use axum::response::Response;
+use hyper::body::Incoming;
+use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
+use hyper_util::server::conn::auto::Builder;
+use tokio::net::{TcpListener, TcpStream};
+use tokio::time::sleep;
+use tokio_util::sync::CancellationToken;
+use tokio_util::task::TaskTracker;
+use tower::ServiceExt;
+
+use super::Options;
+use super::socket::Impatient;
+
+/// How a room's connections learn that it stops.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Stop {
+    /// Finish what has begun, begin nothing.
+    pub soon: CancellationToken,
+    /// Let go.
+    pub now: CancellationToken,
+    /// Everything that still holds a connection.
+    pub tasks: TaskTracker,
+}
+
+/// Serves `app` on `listener` until `stop.soon`; the listener is closed on return, connections may live on.
+pub(super) async fn accept(listener: TcpListener, app: Router, options: Arc<Options>, stop: Stop) {
+    loop {
+        let accepted = tokio::select! {
+            biased;
+            () = stop.soon.cancelled() => return,
+            accepted = listener.accept() => accepted,
+        };
+        match accepted {
+            Ok((stream, _)) => {
+                let connection = connection(stream, app.clone(), Arc::clone(&options), stop.clone());
+                stop.tasks.spawn(connection);
+            }
+            Err(error) if only_that_connection(&error) => {}
+            Err(error) => {
+                // Out of file descriptors or memory: the connection waits in the backlog, the room lives.
+                tracing::warn!(%error, "no new connection can be taken now; trying again");
+                sleep(options.accept_pause).await;
+            }
+        }
+    }
+}
+
+fn only_that_connection(error: &io::Error) -> bool {
+    matches!(
+        error.kind(),
+        io::ErrorKind::ConnectionRefused
+            | io::ErrorKind::ConnectionAborted
+            | io::ErrorKind::ConnectionReset
+            | io::ErrorKind::Interrupted
+    )
+}
+
+async fn connection(stream: TcpStream, app: Router, options: Arc<Options>, stop: Stop) {
+    let io = TokioIo::new(Impatient::new(stream, options.stall, options.send_buffer));
+    let begun = Arc::new(AtomicBool::new(false));
+    let service = {
+        let begun = Arc::clone(&begun);
+        hyper::service::service_fn(move |request: Request<Incoming>| {
+            begun.store(true, Ordering::Relaxed);
+            answer(app.clone(), request)
+        })
+    };
+    let builder = protocol(&options);
+    let mut served = pin!(builder.serve_connection_with_upgrades(io, service));
+    // hyper's own time-out starts only once it knows which HTTP it speaks; a peer that never says so must go too.
+    let mut first = pin!(sleep(options.header_timeout));
+    let mut waiting = true;
+    let mut stopping = false;
+    loop {
+        tokio::select! {
+            _ended = &mut served => return, // a broken connection is the peer's affair
+            () = &mut first, if waiting => {
+                waiting = false;
+                if !begun.load(Ordering::Relaxed) {
+                    return;
+                }
+            }
+            () = stop.soon.cancelled(), if !stopping => {
+                stopping = true;
+                served.as_mut().graceful_shutdown();
+            }
+            () = stop.now.cancelled() => return,
+        }
+    }
+}
+
+async fn answer(app: Router, request: Request<Incoming>) -> Result<Response, Infallible> {
+    app.oneshot(request.map(Body::new)).await
+}
+
+fn protocol(options: &Options) -> Builder<TokioExecutor> {
+    const STREAMS: u32 = 64;
+    let mut builder = Builder::new(TokioExecutor::new());
+    builder.http1().timer(TokioTimer::new()).header_read_timeout(options.header_timeout);
+    builder
+        .http2()
+        .timer(TokioTimer::new())
+        .max_concurrent_streams(STREAMS)
+        .keep_alive_interval(options.header_timeout)
+        .keep_alive_timeout(options.silence);
+    builder
+}

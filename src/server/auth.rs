@@ -1,0 +1,114 @@
+//! Who calls: the bearer token of a request, looked up once, visible in the signature of every route.
+
+use std::sync::{Arc, OnceLock};
+
+use axum::extract::{FromRequestParts, Request, State};
+use axum::http::header::AUTHORIZATION;
+use axum::http::request::Parts;
+use axum::http::{Extensions, HeaderMap, StatusCode};
+use axum::middleware::Next;
+use axum::response::Response;
+
+use super::Room;
+use super::problem::Problem;
+use crate::rules::{self, Caller};
+use crate::wire::id::Slug;
+
+/// The id of the key that a request was signed with, for the line that the log keeps of it.
+#[derive(Debug, Clone, Default)]
+pub(super) struct KeyNote(Arc<OnceLock<i64>>);
+
+impl KeyNote {
+    pub fn get(&self) -> Option<i64> {
+        self.0.get().copied()
+    }
+}
+
+/// The caller of a route that any key may use.
+pub(super) struct Signed(pub Arc<Caller>);
+
+impl FromRequestParts<Room> for Signed {
+    type Rejection = Problem;
+
+    async fn from_request_parts(parts: &mut Parts, room: &Room) -> Result<Self, Problem> {
+        sign_in(room, &parts.headers, &parts.extensions).map(Self)
+    }
+}
+
+/// The caller of a route that exists only for people who may read their agents' run records.
+pub(super) struct RunReader(pub Arc<Caller>);
+
+impl FromRequestParts<Room> for RunReader {
+    type Rejection = Problem;
+
+    async fn from_request_parts(parts: &mut Parts, room: &Room) -> Result<Self, Problem> {
+        let Signed(caller) = Signed::from_request_parts(parts, room).await?;
+        if rules::reads_runs(&caller) { Ok(Self(caller)) } else { Err(Problem::nothing_here()) }
+    }
+}
+
+/// The middleware of `/mcp`, whose service is not ours and finds the caller among the request's extensions.
+pub(super) async fn signed(State(room): State<Room>, mut request: Request, next: Next) -> Response {
+    match sign_in(&room, request.headers(), request.extensions()) {
+        Ok(caller) => {
+            request.extensions_mut().insert(caller);
+            next.run(request).await
+        }
+        Err(problem) => problem.plain(),
+    }
+}
+
+fn sign_in(room: &Room, headers: &HeaderMap, extensions: &Extensions) -> Result<Arc<Caller>, Problem> {
+    let refuse = |why: &str| Problem::new(StatusCode::UNAUTHORIZED, why);
+    let token = match headers.get(AUTHORIZATION) {
+        None => {
+            return Err(refuse(
+                "This room needs a key: send one as \"Authorization: Bearer prk_…\"; \
+                 `prickle key create` makes one on the room's machine.",
+            ));
+        }
+        Some(value) => value.to_str().ok().and_then(bearer).ok_or_else(|| {
+            refuse("The Authorization header must read \"Bearer\", a space and a key that begins with prk_.")
+        })?,
+    };
+    let caller = room.store.authenticate(token).ok_or_else(|| {
+        refuse(
+            "This room does not know the key, or it was revoked: make a new one with `prickle key create` \
+             on the room's machine and put it where this client keeps its key.",
+        )
+    })?;
+    if let Some(note) = extensions.get::<KeyNote>() {
+        let _ = note.0.set(caller.key);
+    }
+    Ok(caller)
+}
+
+fn bearer(value: &str) -> Option<&str> {
+    let (scheme, token) = value.trim().split_once(' ')?;
+    let token = token.trim_start();
+    (scheme.eq_ignore_ascii_case("bearer") && !token.is_empty()).then_some(token)
+}
+
+/// The project of a path, if the caller may see it. One that is not there and one that it may not see get the
+/// same answer.
+pub(super) fn project(room: &Room, caller: &Caller, name: &str) -> Result<Slug, Problem> {
+    if let Some(slug) = name.parse().ok().filter(|slug| room.store.sees(caller, slug)) {
+        return Ok(slug);
+    }
+    Err(Problem::new(StatusCode::NOT_FOUND, room.store.no_such_project(caller, name).to_string()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_a_bearer_token_signs_in() {
+        for good in ["Bearer prk_a", "bearer prk_a", "BEARER   prk_a", " Bearer prk_a "] {
+            assert_eq!(bearer(good), Some("prk_a"), "{good}");
+        }
+        for bad in ["", "Bearer", "Bearer ", "prk_a", "Basic prk_a", "Bearerprk_a"] {
+            assert_eq!(bearer(bad), None, "{bad}");
+        }
+    }
+}

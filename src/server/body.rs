@@ -1,0 +1,72 @@
+//! Request bodies within bounds: of a size that the largest report fits in, and there in time.
+
+use std::time::Duration;
+
+use axum::body::Body;
+use axum::extract::{Request, State};
+use axum::http::StatusCode;
+use axum::http::header::CONTENT_LENGTH;
+use axum::middleware::Next;
+use axum::response::Response;
+use futures_util::StreamExt;
+use tokio::time::timeout;
+
+use super::Room;
+use super::problem::Problem;
+
+/// Largest body in bytes. The largest legal pulse, with every character escaped, is about half of it.
+pub(super) const BODY_MAX: usize = 512 * 1024;
+
+/// Reads the whole body before the route runs, or refuses with 413 or 408. What is read never exceeds the limit.
+pub(super) async fn bounded(State(room): State<Room>, request: Request, next: Next) -> Response {
+    let (parts, body) = request.into_parts();
+    let announced = parts.headers.get(CONTENT_LENGTH).and_then(|v| v.to_str().ok()?.parse::<u64>().ok());
+    let limit = room.options.body_timeout;
+    if announced.is_some_and(|n| n > BODY_MAX as u64) {
+        return too_large(body, limit);
+    }
+    let mut stream = body.into_data_stream();
+    let mut whole = Vec::new();
+    let read = timeout(limit, async {
+        while let Some(chunk) = stream.next().await {
+            let chunk = chunk.map_err(|_| Unread::Broken)?;
+            if whole.len() + chunk.len() > BODY_MAX {
+                return Err(Unread::TooLarge);
+            }
+            whole.extend_from_slice(&chunk);
+        }
+        Ok(())
+    });
+    match read.await.unwrap_or(Err(Unread::Slow)) {
+        Ok(()) => next.run(Request::from_parts(parts, Body::from(whole))).await,
+        Err(Unread::TooLarge) => too_large(Body::from_stream(stream), limit),
+        Err(Unread::Slow) => {
+            let why = format!("The request's body did not arrive within {} seconds.", limit.as_secs());
+            Problem::new(StatusCode::REQUEST_TIMEOUT, why).plain()
+        }
+        Err(Unread::Broken) => {
+            Problem::new(StatusCode::BAD_REQUEST, "The request's body broke off before its end.").plain()
+        }
+    }
+}
+
+enum Unread {
+    TooLarge,
+    Slow,
+    Broken,
+}
+
+/// Answers at once, and lets the rest of the body run into nothing for a while: a connection that is closed
+/// on a sender takes the answer with it.
+fn too_large(rest: Body, patience: Duration) -> Response {
+    tokio::spawn(timeout(patience, async move {
+        let mut rest = rest.into_data_stream();
+        while let Some(Ok(_)) = rest.next().await {}
+    }));
+    let why = format!(
+        "The request's body is larger than {} KiB, more than any report that this room takes: \
+         shorten its lists and texts.",
+        BODY_MAX / 1024
+    );
+    Problem::new(StatusCode::PAYLOAD_TOO_LARGE, why).plain()
+}

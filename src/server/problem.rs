@@ -1,0 +1,62 @@
+//! Refusals over HTTP: problem details (RFC 9457) for programs, one plain sentence where a person sees it as is.
+
+use axum::http::{HeaderValue, StatusCode, header};
+use axum::response::{IntoResponse, Response};
+use serde_json::json;
+
+/// Why a request is refused: a status, and one sentence that a person can act on.
+///
+/// The sentence never holds a token, nor any text of the request but names that have been checked.
+#[derive(Debug, Clone)]
+pub(super) struct Problem {
+    status: StatusCode,
+    detail: String,
+}
+
+impl Problem {
+    pub fn new(status: StatusCode, detail: impl Into<String>) -> Self {
+        Self { status, detail: detail.into() }
+    }
+
+    /// What is not there, and what a caller may not know of, get this same answer.
+    pub fn nothing_here() -> Self {
+        Self::new(StatusCode::NOT_FOUND, "There is nothing at this path.")
+    }
+
+    /// The room failed, not the request; the cause goes to the log.
+    pub fn broken(cause: &impl std::fmt::Display) -> Self {
+        tracing::error!(%cause, "a request could not be answered");
+        Self::new(
+            StatusCode::SERVICE_UNAVAILABLE,
+            "The room can't read its database now; its log says why. Try again later.",
+        )
+    }
+
+    /// The sentence alone, as MCP clients show it to their users.
+    pub fn plain(self) -> Response {
+        let text = (header::CONTENT_TYPE, HeaderValue::from_static("text/plain; charset=utf-8"));
+        self.challenge((self.status, [text], format!("{}\n", self.detail)).into_response())
+    }
+
+    /// 401 says how to sign in. No `resource_metadata`: it would start the clients' search for OAuth.
+    fn challenge(&self, mut response: Response) -> Response {
+        if self.status == StatusCode::UNAUTHORIZED {
+            let scheme = HeaderValue::from_static("Bearer realm=\"prickle\"");
+            response.headers_mut().insert(header::WWW_AUTHENTICATE, scheme);
+        }
+        response
+    }
+}
+
+impl IntoResponse for Problem {
+    fn into_response(self) -> Response {
+        let body = json!({
+            "type": "about:blank",
+            "title": self.status.canonical_reason().unwrap_or("Refused"),
+            "status": self.status.as_u16(),
+            "detail": self.detail,
+        });
+        let kind = (header::CONTENT_TYPE, HeaderValue::from_static("application/problem+json"));
+        self.challenge((self.status, [kind], body.to_string()).into_response())
+    }
+}

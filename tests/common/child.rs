@@ -1,0 +1,106 @@
+//! A room in a process of its own: the real binary, which can be killed and started again on its port.
+
+use std::fs::File;
+use std::io::{BufRead, BufReader};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::sync::mpsc;
+use std::thread;
+
+use super::PATIENCE;
+use super::caller::Caller;
+
+/// `prickle serve`, running.
+pub struct Served {
+    pub db: PathBuf,
+    pub port: u16,
+    pub log: PathBuf,
+    child: Child,
+}
+
+/// The real binary, with a home of its own.
+pub fn prickle(home: &Path) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_prickle"));
+    command.env_clear().env("HOME", home).env("PRICKLE_HOME", home.join("prickle")).env("LANG", "C.UTF-8");
+    command
+}
+
+impl Served {
+    /// Starts a room in `folder`, on `port` or, for 0, a free one; returns once it says that it listens.
+    pub fn start(folder: &Path, port: u16) -> Self {
+        Self::start_with(folder, port, None)
+    }
+
+    /// The same, with at most `descriptors` files and sockets open.
+    pub fn start_with(folder: &Path, port: u16, descriptors: Option<u64>) -> Self {
+        let db = folder.join("room.db");
+        let log = folder.join("serve.log");
+        let errors = File::options().create(true).append(true).open(&log).unwrap();
+        let mut command = prickle(folder);
+        if let Some(most) = descriptors {
+            let limited = format!("ulimit -n {most}; exec \"$0\" \"$@\"");
+            let program = command.get_program().to_owned();
+            let mut shell = Command::new("/bin/sh");
+            shell.args(["-c", &limited]).arg(program).env_clear();
+            shell.envs(command.get_envs().filter_map(|(name, value)| Some((name, value?))));
+            command = shell;
+        }
+        let mut child = command
+            .args(["serve", "--addr", &format!("127.0.0.1:{port}"), "--db"])
+            .arg(&db)
+            .stdin(Stdio::null())
+            .stdout(Stdio::piped())
+            .stderr(errors)
+            .spawn()
+            .unwrap();
+        let out = child.stdout.take().unwrap();
+        let (said, hear) = mpsc::channel();
+        thread::spawn(move || {
+            for line in BufReader::new(out).lines().map_while(Result::ok) {
+                let _ = said.send(line);
+            }
+        });
+        let first = hear.recv_timeout(PATIENCE).unwrap_or_else(|_| {
+            let _ = child.kill();
+            panic!("serve did not say where it listens; its log: {}", std::fs::read_to_string(&log).unwrap())
+        });
+        let port = first.strip_prefix("listening on http://127.0.0.1:").and_then(|port| port.parse().ok());
+        let port = port.unwrap_or_else(|| panic!("the first line is {first:?}"));
+        Self { db, port, log, child }
+    }
+
+    pub fn caller(&self) -> Caller {
+        Caller::new(&format!("http://127.0.0.1:{}", self.port))
+    }
+
+    pub fn id(&self) -> u32 {
+        self.child.id()
+    }
+
+    /// SIGKILL: no chance to tidy up.
+    pub fn kill9(&mut self) {
+        self.child.kill().unwrap();
+        self.child.wait().unwrap();
+    }
+
+    /// Starts it again, on the same database and port.
+    pub fn again(&mut self) {
+        let folder = self.db.parent().unwrap().to_owned();
+        let again = Self::start(&folder, self.port);
+        drop(std::mem::replace(self, again));
+    }
+
+    /// Sends a signal that may be heeded, and returns the exit code.
+    pub fn stop(&mut self, signal: rustix::process::Signal) -> Option<i32> {
+        let id = rustix::process::Pid::from_child(&self.child);
+        rustix::process::kill_process(id, signal).unwrap();
+        self.child.wait().unwrap().code()
+    }
+}
+
+impl Drop for Served {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
