@@ -249,7 +249,7 @@ fn set_up(connection: &mut Connection, epoch: &str) -> rusqlite::Result<()> {
     if version(connection)? == 0 {
         patiently(|| connection.pragma_update(None, "application_id", APPLICATION_ID))?;
     }
-    // SQLite does not wait for others when it switches the log on.
+    // Two that switch the log on at once are in each other's way: SQLite then gives up without waiting.
     patiently(|| connection.pragma_update(None, "journal_mode", "wal"))?;
     connection.execute_batch(
         "PRAGMA synchronous = FULL;
