@@ -45,8 +45,9 @@ pub struct Demo {
 }
 
 impl Demo {
-    /// Opens the room, lets the cast report, and comes back when everything earlier has been said.
-    pub async fn open() -> anyhow::Result<Self> {
+    /// Opens the room, lets the cast report, and comes back when everything earlier has been said. The room's
+    /// clock differs from the machine's by `ahead`.
+    pub async fn open(ahead: TimeDelta) -> anyhow::Result<Self> {
         let folder =
             tempfile::Builder::new().prefix("prickle-demo-").tempdir().context("no folder for the demo")?;
         let path = folder.path().join("room.db");
@@ -79,10 +80,10 @@ impl Demo {
         let room = tokio::spawn(server::serve(listener, store, server::Options::default(), stop.clone()));
         let demo = Self { host, clock, watcher, agents, stop, room, _folder: folder };
         for call in cast::earlier() {
-            demo.clock.set_offset(-call.at);
+            demo.clock.set_offset(ahead - call.at);
             demo.say(&call).await?;
         }
-        demo.clock.set_offset(TimeDelta::zero());
+        demo.clock.set_offset(ahead);
         Ok(demo)
     }
 

@@ -25,7 +25,7 @@ pub(super) fn run(args: &DemoArgs) -> anyhow::Result<()> {
     }
     let runtime = tokio::runtime::Runtime::new().context("cannot start")?;
     runtime.block_on(async {
-        let demo = Demo::open().await?;
+        let demo = Demo::open(TimeDelta::zero()).await?;
         let began = Utc::now();
         let mut feed = Feed::spawn(demo.source(), cast::PROJECT.parse()?, feed::Options::default());
         let look = look::from(&args.look);

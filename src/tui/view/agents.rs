@@ -167,7 +167,13 @@ fn agent_row(
     let room = wide.saturating_sub(
         at + usize::from(model.layout() == Layout::Columns) + if branch { BRANCH + 2 } else { 0 },
     );
-    let name_style = if selected { theme.selected } else { theme.focus };
+    // Who announced silence is not here: the row steps back, its failure does not.
+    let absent = availability == theme.muted;
+    let name_style = match (selected, absent) {
+        (true, _) => theme.selected,
+        (false, true) => theme.muted,
+        (false, false) => theme.focus,
+    };
     let mut spans = vec![
         if selected { Span::styled("▌", theme.bar) } else { Span::raw(" ") },
         if failure.is_some() { Span::styled("!", theme.error) } else { Span::raw(" ") },
@@ -175,7 +181,7 @@ fn agent_row(
         Span::styled(words::glyph(state.availability), if state.past { theme.muted } else { availability }),
         Span::raw(" "),
         Span::styled(pad(&name, names + 3), name_style),
-        Span::styled(pad(&claim, CLAIM + 2), if state.past { theme.muted } else { theme.text }),
+        Span::styled(pad(&claim, CLAIM + 2), body),
         Span::styled(pad(&shown::cut(&said, room, end), room), said_style),
     ];
     if branch {

@@ -38,13 +38,19 @@ fn card(model: &Model, width: u16, id: &AgentId, agent: &Agent) -> Vec<Line<'sta
     let name = shown::cut_middle(&name, wide.saturating_sub(4 + age.len() + 1), end).into_owned();
     let gap = wide.saturating_sub(4 + shown::width(&name) + shown::width(&age)).max(1);
     let bar = if selected { Span::styled("▌", theme.bar) } else { Span::raw(" ") };
-    let claim_style = if state.past { theme.muted } else { theme.text };
+    let absent = theme.availability(state.availability) == theme.muted;
+    let claim_style = if state.past || absent { theme.muted } else { theme.text };
+    let name_style = match (selected, absent) {
+        (true, _) => theme.selected,
+        (false, true) => theme.muted,
+        (false, false) => theme.focus,
+    };
     let mut lines = vec![Line::from(vec![
         mark,
         bar,
         sign,
         Span::raw(" "),
-        Span::styled(name, if selected { theme.selected } else { theme.focus }),
+        Span::styled(name, name_style),
         Span::raw(" ".repeat(gap)),
         Span::styled(age, claim_style),
     ])];
@@ -137,17 +143,15 @@ pub fn draw(canvas: &mut Canvas<'_>, model: &Model, parts: &Parts) {
     }
     let below = cards.len() - top - shown_cards;
     let old = as_of(model);
+    let hidden = |(i, _): &(usize, (&AgentId, &Agent))| *i < top || *i >= top + shown_cards;
+    let urgent = model.picture.agents().enumerate().filter(hidden).any(|(_, (_, a))| model.needs_you(a));
+    let mark = if urgent { "! " } else { "" };
     let right = if !old.is_empty() {
         old.trim_start().to_owned()
-    } else if top + below > 0 {
-        let hidden = model
-            .picture
-            .agents()
-            .enumerate()
-            .filter(|(i, (_, a))| (*i < top || *i >= top + shown_cards) && model.needs_you(a))
-            .count();
-        let urgent = if hidden > 0 { format!(" · ! {hidden} unseen") } else { String::new() };
-        format!("{}–{} of {}{urgent}", top + 1, top + shown_cards, cards.len())
+    } else if top > 0 {
+        format!("{mark}{}–{} of {}", top + 1, top + shown_cards, cards.len())
+    } else if below > 0 {
+        format!("{} · {mark}{below} more", header::working(model))
     } else {
         header::working(model)
     };

@@ -20,6 +20,10 @@ pub fn draw(canvas: &mut Canvas<'_>, model: &Model, parts: &Parts) {
     let mut page =
         Page { out: vec![Line::default()], width: usize::from(area.width).saturating_sub(2), narrow };
     let server = shown::line(&model.server);
+    let owner = model.owner.as_deref().map_or("OWNER".into(), |owner| text(model, owner));
+    let key = format!(
+        "export PRICKLE_TOKEN=\"$(prickle key create --kind client --agent {owner}/builder --project {project})\""
+    );
     let pulse = format!("prickle pulse --project {project} --doing \"trying prickle\"");
     match &model.picture.connection {
         Connection::Live if model.picture.is_whole() => {
@@ -28,11 +32,14 @@ pub fn draw(canvas: &mut Canvas<'_>, model: &Model, parts: &Parts) {
                 page.say(&format!("It runs on {server}."), theme.muted);
             }
             page.blank();
-            page.step("Report a first pulse, in another terminal", &pulse, theme.text, theme.hint);
+            page.say("In another terminal, where the room runs:", theme.text);
+            page.blank();
+            page.step("1  Make a key for an agent", &key, theme.text, theme.hint);
+            page.step("2  Report its first pulse", &pulse, theme.text, theme.hint);
             if !narrow {
-                page.step("A full room to look at", "prickle demo", theme.text, theme.hint);
+                page.say("This page gives way to the room by itself.", theme.muted);
                 page.blank();
-                page.say("The first pulse replaces this page by itself.", theme.muted);
+                page.step("A full room to look at", "prickle demo", theme.text, theme.hint);
             }
         }
         Connection::Live | Connection::Connecting => {

@@ -55,7 +55,7 @@ pub fn offline(model: &Model, reason: bool) -> String {
     let away = (now - *since).num_seconds().max(0);
     let away = if away < 60 { format!("{away}s") } else { words::age(now - *since) };
     let retry = match retry_at {
-        Some(at) if *at > now => format!("retry in {}s", (*at - now).num_milliseconds().div_euclid(1000) + 1),
+        Some(at) if *at > now => format!("retry in {}s", ((*at - now).num_milliseconds() + 999) / 1000),
         _ => "trying now".into(),
     };
     let mut text = format!("offline {away} · {retry}");

@@ -33,7 +33,7 @@ pub fn lines(model: &Model, area: Rect) -> Vec<Line<'static>> {
             let keys: Vec<String> = binding.keys.iter().take(2).map(|k| k.name()).collect();
             let keys = model.look.glyphs.tell(&keys.join(" ")).into_owned();
             out.push(vec![
-                Span::styled(format!("  {keys:<15}"), theme.hint),
+                Span::styled(format!(" {keys:<14}"), theme.hint),
                 Span::styled(binding.help, theme.text),
             ]);
         }
@@ -44,7 +44,7 @@ pub fn lines(model: &Model, area: Rect) -> Vec<Line<'static>> {
     others.push(Vec::new());
     others.extend(group(Group::Leave, "program"));
     if area.width >= TWO_FROM {
-        let half = inside / 2;
+        let half = inside - inside * 31 / 66;
         for row in 0..moving.len().max(others.len()) {
             let mut left = moving.get(row).cloned().unwrap_or_default();
             let wide: usize = left.iter().map(|s| shown::width(&s.content)).sum();

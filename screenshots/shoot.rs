@@ -1,0 +1,100 @@
+//! One picture: the real binary in a pseudo-terminal until it shows what it has to.
+
+use std::io::{Read, Write};
+use std::num::NonZero;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::mpsc;
+use std::time::{Duration, Instant};
+
+use anyhow::Context;
+use portable_pty::{CommandBuilder, PtySize, native_pty_system};
+
+/// What a picture is of.
+pub struct Shot {
+    pub name: &'static str,
+    pub file: &'static str,
+    pub at: &'static str,
+    pub size: (u16, u16),
+    pub keys: &'static str,
+    pub args: &'static [&'static str],
+    pub light: bool,
+}
+
+/// Nothing written for so long after something was: the program has drawn what it had to.
+const QUIET: Duration = Duration::from_millis(250);
+const PATIENCE: Duration = Duration::from_secs(20);
+
+/// Builds the binary in this example's profile, and says where it is.
+pub fn binary() -> anyhow::Result<PathBuf> {
+    let here = std::env::current_exe()?;
+    let folder =
+        here.parent().and_then(Path::parent).context("an example lies in target/PROFILE/examples")?;
+    let mut cargo = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
+    cargo.args(["build", "--quiet", "--bin", "prickle"]);
+    if folder.ends_with("release") {
+        cargo.arg("--release");
+    }
+    anyhow::ensure!(cargo.status()?.success(), "the binary does not build");
+    Ok(folder.join("prickle"))
+}
+
+impl Shot {
+    /// The screen after the keys.
+    pub fn take(&self, binary: &Path) -> anyhow::Result<vt100::Screen> {
+        let (cols, rows) = self.size;
+        let size = PtySize { rows, cols, pixel_width: 0, pixel_height: 0 };
+        let pty = native_pty_system().openpty(size)?;
+        let mut command = CommandBuilder::new(binary);
+        command.args(["watch", "--replay", self.file, "--at", self.at]);
+        command.args(self.args);
+        command.cwd(std::env::current_dir()?);
+        command.env_clear();
+        let home = tempfile::tempdir()?;
+        command.env("PRICKLE_HOME", home.path());
+        for (name, value) in [("TERM", "xterm-256color"), ("LANG", "C.UTF-8"), ("TZ", "UTC")] {
+            command.env(name, value);
+        }
+        let mut child = pty.slave.spawn_command(command)?;
+        drop(pty.slave);
+        let mut reader = pty.master.try_clone_reader()?;
+        let (sender, bytes) = mpsc::channel();
+        std::thread::spawn(move || {
+            let mut buffer = [0; 4096];
+            while let Ok(count @ 1..) = reader.read(&mut buffer) {
+                if sender.send(buffer[..count].to_vec()).is_err() {
+                    break;
+                }
+            }
+        });
+        let mut writer = pty.master.take_writer()?;
+        let (rows, cols) = (NonZero::new(rows), NonZero::new(cols));
+        let (rows, cols) = rows.zip(cols).context("a picture has rows and columns")?;
+        let mut terminal = vt100::Parser::new(rows, cols, 0);
+        let mut settle = |until: &str| -> anyhow::Result<()> {
+            let deadline = Instant::now() + PATIENCE;
+            loop {
+                match bytes.recv_timeout(QUIET) {
+                    Ok(bytes) => terminal.process(&bytes),
+                    Err(_) if terminal.screen().contents().contains(until) => return Ok(()),
+                    Err(_) => anyhow::ensure!(
+                        Instant::now() < deadline,
+                        "{}: no {until:?} on the screen:\n{}",
+                        self.name,
+                        terminal.screen().contents()
+                    ),
+                }
+            }
+        };
+        settle("? ")?;
+        for key in self.keys.chars() {
+            write!(writer, "{key}")?;
+            settle("? ")?;
+        }
+        let screen = terminal.screen().clone();
+        write!(writer, "q")?;
+        let status = child.wait()?;
+        anyhow::ensure!(status.success(), "{}: the program ended with {status:?}", self.name);
+        Ok(screen)
+    }
+}

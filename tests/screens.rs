@@ -1,0 +1,365 @@
+//! The Room as it is drawn: a recorded room at many sizes, as text and as style, and every size without a panic.
+
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::print_stdout)]
+
+use chrono::{FixedOffset, TimeDelta};
+use crossterm::event::{Event, KeyCode, KeyEvent, KeyModifiers};
+use prickle::client::recording;
+use prickle::picture::{Heard, Picture};
+use prickle::tui::model::{Layout, Look, Model, Watch};
+use prickle::tui::theme::{Glyphs, Theme};
+use prickle::tui::{update, view};
+use prickle::wire::Time;
+use prickle::words::Zone;
+use ratatui::buffer::Buffer;
+use ratatui::layout::Rect;
+use ratatui::style::{Modifier, Style};
+use serde_json::{Value, json};
+
+const LIVE: &str = "2026-11-30T14:32:10Z";
+const OFFLINE: &str = "2026-11-30T14:32:18Z";
+
+fn look() -> Look {
+    let utc = FixedOffset::east_opt(0).unwrap();
+    Look { theme: Theme::terminal(), glyphs: Glyphs::Unicode, layout: None, zone: Zone::Fixed(utc) }
+}
+
+fn model(at: &str, look: Look) -> Model {
+    let at: Time = at.parse().unwrap();
+    let mut recording = recording::read("tests/fixtures/website-v2.jsonl".as_ref()).unwrap();
+    recording.cut(at);
+    let picture = Picture::new(&recording.header.project);
+    let owner = recording.header.owner.clone();
+    let mut model = Model::new(picture, "http://127.0.0.1:7766".into(), owner, Watch::Still(at), look);
+    recording.heard.into_iter().for_each(|heard| update::heard(&mut model, heard));
+    model
+}
+
+fn draw(model: &mut Model, columns: u16, rows: u16) -> Buffer {
+    update::resize(model, columns, rows);
+    let mut buffer = Buffer::empty(Rect::new(0, 0, columns, rows));
+    view::draw(model, &mut buffer);
+    buffer
+}
+
+fn text(model: &mut Model, columns: u16, rows: u16) -> String {
+    view::plain(&draw(model, columns, rows))
+}
+
+fn press(model: &mut Model, keys: &str) {
+    for key in keys.chars() {
+        let code = match key {
+            '\r' => KeyCode::Enter,
+            '\u{1b}' => KeyCode::Esc,
+            '\t' => KeyCode::Tab,
+            key => KeyCode::Char(key),
+        };
+        update::event(model, &Event::Key(KeyEvent::new(code, KeyModifiers::NONE)));
+    }
+}
+
+/// A letter for each cell's style: what is coloured, bold or dim, row by row.
+fn styles(buffer: &Buffer) -> String {
+    let letter = |style: Style| -> char {
+        let colour = style.fg.filter(|c| *c != ratatui::style::Color::Reset).map(|c| c.to_string());
+        let base = match colour.as_deref() {
+            None => '.',
+            Some("Red") => 'r',
+            Some("Green") => 'g',
+            Some("Cyan") => 'c',
+            Some(_) => '?',
+        };
+        match (style.add_modifier.contains(Modifier::BOLD), style.add_modifier.contains(Modifier::DIM)) {
+            (true, false) if base == '.' => 'B',
+            (true, false) => base.to_ascii_uppercase(),
+            (false, true) if base == '.' => '-',
+            (false, false) => base,
+            _ => '!',
+        }
+    };
+    let area = buffer.area;
+    let row = |y| -> String { (0..area.width).map(|x| letter(buffer[(x, y)].style())).collect() };
+    (0..area.height).map(|y| row(y) + "\n").collect()
+}
+
+#[test]
+fn room_in_every_width() {
+    for (columns, rows) in
+        [(30, 12), (38, 24), (45, 12), (60, 15), (80, 24), (100, 28), (120, 32), (140, 12), (200, 24)]
+    {
+        let mut model = model(LIVE, look());
+        insta::assert_snapshot!(format!("room-{columns}x{rows}"), text(&mut model, columns, rows));
+    }
+}
+
+#[test]
+fn room_in_every_layout_by_request() {
+    for (layout, name) in
+        [(Layout::Columns, "columns"), (Layout::Stacked, "stacked"), (Layout::Cards, "cards")]
+    {
+        let mut model = model(LIVE, Look { layout: Some(layout), ..look() });
+        insta::assert_snapshot!(format!("layout-{name}"), text(&mut model, 90, 20));
+    }
+}
+
+#[test]
+fn room_in_style() {
+    let mut model = model(LIVE, look());
+    insta::assert_snapshot!("style-120x32", styles(&draw(&mut model, 120, 32)));
+    insta::assert_snapshot!("style-38x24", styles(&draw(&mut model, 38, 24)));
+}
+
+#[test]
+fn without_colour_nothing_is_coloured_and_nothing_is_lost() {
+    let mut colourless = model(LIVE, Look { theme: Theme::mono(), ..look() });
+    let buffer = draw(&mut colourless, 120, 32);
+    assert!(!styles(&buffer).contains(['r', 'g', 'c', 'R', 'G', 'C', '?']));
+    assert_eq!(view::plain(&buffer), text(&mut model(LIVE, look()), 120, 32));
+}
+
+#[test]
+fn in_ascii_every_cell_is_ascii() {
+    let mut model = model(LIVE, Look { glyphs: Glyphs::Ascii, ..look() });
+    for (columns, rows) in [(38, 24), (60, 15), (120, 32)] {
+        let text = text(&mut model, columns, rows);
+        assert!(text.is_ascii(), "{text}");
+    }
+    press(&mut model, "?");
+    assert!(text(&mut model, 80, 24).is_ascii());
+    press(&mut model, "?");
+    insta::assert_snapshot!("ascii-60x15", text(&mut model, 60, 15));
+}
+
+#[test]
+fn offline_keeps_the_picture_dated_and_dim() {
+    let mut model = model(OFFLINE, look());
+    let buffer = draw(&mut model, 80, 24);
+    insta::assert_snapshot!("offline-80x24", view::plain(&buffer));
+    let dim = (1..23).all(|y| (0..80).all(|x| buffer[(x, y)].modifier.contains(Modifier::DIM)));
+    assert!(dim, "an old picture must not look like the present");
+    insta::assert_snapshot!("offline-38x24", text(&mut model, 38, 24));
+}
+
+#[test]
+fn refused_says_what_to_do_and_counts_nothing() {
+    let mut model = model(LIVE, look());
+    let news = json!({"at": LIVE, "news": "refused", "why": "the room does not take this key"});
+    update::heard(&mut model, serde_json::from_value::<Heard>(news).unwrap());
+    let text = text(&mut model, 80, 24);
+    assert!(text.lines().next().unwrap().contains("the room does not take this key"), "{text}");
+    assert!(!text.contains("retry in"));
+    assert!(text.contains("Removing the old session middleware"), "the picture stays");
+}
+
+#[test]
+fn a_resumed_feed_says_what_it_caught_up_with_for_ten_seconds() {
+    let mut model = model(OFFLINE, look());
+    let (_, seq) = model.picture.position().map(|(e, s)| (e.to_owned(), s)).unwrap();
+    let live = json!({"at": OFFLINE, "news": "live", "epoch": "x", "seq": seq + 3, "server_time": OFFLINE, "resumed": true});
+    update::heard(&mut model, serde_json::from_value::<Heard>(live).unwrap());
+    assert!(text(&mut model, 80, 24).lines().next().unwrap().ends_with("live · caught up with 3 changes"));
+    model.watch = Watch::Still(OFFLINE.parse::<Time>().unwrap() + TimeDelta::seconds(11));
+    assert!(text(&mut model, 80, 24).lines().next().unwrap().ends_with(" live"));
+}
+
+#[test]
+fn keys_move_open_and_go_back() {
+    let mut m = model(LIVE, look());
+    draw(&mut m, 120, 32);
+    let at = |m: &Model| m.selected.as_ref().unwrap().to_string();
+    assert_eq!(at(&m), "acme/reviewer", "the eye falls first on what needs its owner");
+    press(&mut m, "j");
+    assert_eq!(at(&m), "lumen/docs");
+    press(&mut m, "kkk");
+    assert_eq!(at(&m), "acme/builder");
+    press(&mut m, "k");
+    assert_eq!(at(&m), "acme/builder");
+    press(&mut m, "G");
+    assert_eq!(at(&m), "orbit/watcher");
+    press(&mut m, "n");
+    assert_eq!(at(&m), "acme/reviewer");
+    press(&mut m, "\r");
+    insta::assert_snapshot!("open-120x32", text(&mut m, 120, 32));
+    insta::assert_snapshot!("open-38x24", text(&mut m, 38, 24));
+    press(&mut m, "h");
+    assert!(text(&mut m, 120, 32).contains("─ Agents ─"));
+    press(&mut m, "\t");
+    assert_eq!(at(&m), "acme/reviewer");
+    press(&mut m, "j\u{1b}gG");
+    assert_eq!(at(&m), "orbit/watcher");
+}
+
+#[test]
+fn a_side_pane_shows_no_selection_before_the_first_key() {
+    let mut m = model(LIVE, look());
+    assert!(!text(&mut m, 38, 24).contains('▌'));
+    press(&mut m, "j");
+    let shown = text(&mut m, 38, 24);
+    assert!(
+        shown.contains("!▌● acme/reviewer"),
+        "the first key only brings the selection to light:\n{shown}"
+    );
+}
+
+#[test]
+fn help_names_the_keys_at_every_size() {
+    let mut m = model(LIVE, look());
+    draw(&mut m, 80, 24);
+    press(&mut m, "?");
+    insta::assert_snapshot!("help-80x24", text(&mut m, 80, 24));
+    insta::assert_snapshot!("help-38x20", text(&mut m, 38, 20));
+    press(&mut m, "G");
+    assert!(text(&mut m, 38, 20).contains("its last run failed"));
+    press(&mut m, "\u{1b}");
+    assert!(!text(&mut m, 80, 24).contains("Keys in the Room"));
+}
+
+#[test]
+fn someone_elses_failure_is_told_in_the_teammates_voice() {
+    let mut m = model(LIVE, look());
+    draw(&mut m, 120, 32);
+    press(&mut m, "Gk");
+    let theirs = text(&mut m, 120, 32);
+    assert!(theirs.contains("orbit's Codex allowance is used up."), "{theirs}");
+    assert!(!theirs.contains("chatgpt.com"), "nothing here is theirs to run");
+    m.owner = Some("orbit".into());
+    assert!(text(&mut m, 120, 32).contains("chatgpt.com"));
+}
+
+/// An agent that says everything that can be said, in the widest and most hostile letters.
+fn hostile() -> Model {
+    let evil = "\u{202e}cod.exe \u{9b}2J\u{1b}]52;c;aGk=\u{7} ♻️⚠️ 修正 \u{200b}\n料金ページ👩\u{200d}💻é";
+    let pulse = |name: &str| -> Value {
+        json!({"agent_id": format!("acme/{name}"), "owner": "acme", "project": "website-v2",
+            "availability": "working", "doing": evil.repeat(4), "task_id": evil, "branch": evil.repeat(3),
+            "files": [evil, "—".repeat(300), "ー".repeat(300)], "last_decision": "é".repeat(500),
+            "updated_at": LIVE, "run_failure": {"class": evil, "step": evil, "reset_at": evil},
+            "intent": {"kind": evil, "paths": [evil, "a"], "areas": [evil], "expires_at": "2026-11-30T15:00:00Z"},
+            evil: evil})
+    };
+    let mut m = model(LIVE, look());
+    let pulses: Vec<Value> = ["a", "\u{202e}b", "修正修正", &"c".repeat(70)].map(pulse).into();
+    let news = json!({"at": LIVE, "news": "snapshot", "seq": 9, "pulses": pulses});
+    update::heard(&mut m, serde_json::from_value::<Heard>(news).unwrap());
+    m
+}
+
+#[test]
+fn case_a01_a05_no_view_lets_anything_foreign_through() {
+    let mut m = hostile();
+    for keys in ["", "\r", "\u{1b}?", "?"] {
+        press(&mut m, keys);
+        for (columns, rows) in [(30, 12), (38, 20), (80, 24), (120, 40), (200, 60)] {
+            let buffer = draw(&mut m, columns, rows);
+            for cell in buffer.content() {
+                for c in cell.symbol().chars() {
+                    let foreign = c.is_control() || "\u{202e}\u{200b}\u{200d}\u{fe0f}".contains(c);
+                    assert!(!foreign, "{c:?} at {columns}x{rows}");
+                }
+            }
+            assert!(view::plain(&buffer).lines().all(|line| !line.contains("52;c")));
+        }
+    }
+}
+
+#[test]
+fn case_a11_a_newline_or_wide_letters_break_no_border() {
+    let mut m = hostile();
+    for columns in 100..=160 {
+        let buffer = draw(&mut m, columns, 40);
+        let edge = (0..columns).find(|x| buffer[(*x, 2)].symbol() == "│").unwrap();
+        for y in 2..32 {
+            assert_eq!(buffer[(edge, y)].symbol(), "│", "row {y} at {columns} columns");
+        }
+    }
+}
+
+#[test]
+fn case_a14_no_size_panics() {
+    for mut m in [model(LIVE, look()), model(OFFLINE, look()), hostile()] {
+        for keys in ["", "\r", "\u{1b}?"] {
+            press(&mut m, keys);
+            for columns in (0..=24).chain((25..300).step_by(31)) {
+                for rows in (0..=9).chain((10..100).step_by(17)) {
+                    draw(&mut m, columns, rows);
+                }
+            }
+            press(&mut m, "\u{1b}");
+        }
+        assert!(text(&mut m, 80, 24).contains("Agents"));
+    }
+}
+
+#[test]
+fn an_empty_room_names_its_next_step() {
+    let mut recording = recording::read("tests/fixtures/empty.jsonl".as_ref()).unwrap();
+    recording.cut(LIVE.parse().unwrap());
+    let picture = Picture::new(&recording.header.project);
+    let mut m = Model::new(
+        picture,
+        "http://127.0.0.1:7766".into(),
+        None,
+        Watch::Still(LIVE.parse().unwrap()),
+        look(),
+    );
+    recording.heard.into_iter().for_each(|heard| update::heard(&mut m, heard));
+    insta::assert_snapshot!("empty-80x24", text(&mut m, 80, 24));
+    insta::assert_snapshot!("empty-38x20", text(&mut m, 38, 20));
+}
+
+#[test]
+fn a_room_that_was_never_reached_says_so_and_how_to_start_one() {
+    let watch = Watch::Still(LIVE.parse().unwrap());
+    let mut m = Model::new(Picture::new("website-v2"), "http://127.0.0.1:7766".into(), None, watch, look());
+    let news = json!({"at": LIVE, "news": "lost", "why": "connection refused", "retry_in": 3000});
+    update::heard(&mut m, serde_json::from_value::<Heard>(news).unwrap());
+    insta::assert_snapshot!("never-80x24", text(&mut m, 80, 24));
+}
+
+#[test]
+fn a_newer_rooms_words_are_shown() {
+    let mut m = model(LIVE, look());
+    let pulse = json!({"agent_id": "acme/builder", "owner": "acme", "project": "website-v2",
+        "availability": "dreaming", "doing": "x", "task_id": null, "branch": null, "files": [],
+        "last_decision": null, "updated_at": LIVE, "mood": "fine",
+        "run_failure": {"class": "weather", "step": "rain_in_the_rack"},
+        "intent": {"kind": "fold", "paths": ["a"], "areas": [], "expires_at": "2026-11-30T15:00:00Z"}});
+    let frame = json!({"type": "pulse", "seq": 99, "at": LIVE, "pulse": pulse});
+    let news = json!({"at": LIVE, "news": "event", "frame": frame});
+    update::heard(&mut m, serde_json::from_value::<Heard>(news).unwrap());
+    let news = json!({"at": LIVE, "news": "event", "frame": {"type": "poke", "seq": 100}});
+    update::heard(&mut m, serde_json::from_value::<Heard>(news).unwrap());
+    draw(&mut m, 120, 40);
+    press(&mut m, "g");
+    let text = text(&mut m, 120, 40);
+    for word in ["dreaming", "rain_in_the_rack", "fold a", "mood", "fine", "poke"] {
+        assert!(text.contains(word), "{word} is missing:\n{text}");
+    }
+}
+
+#[test]
+fn the_selection_follows_the_agent_and_rows_do_not_jump() {
+    let mut m = model(LIVE, look());
+    draw(&mut m, 80, 24);
+    press(&mut m, "G");
+    let before = text(&mut m, 80, 24);
+    let row = |text: &str, name: &str| text.lines().position(|line| line.contains(name)).unwrap();
+    // An agent before it reports; nothing moves.
+    let pulse = json!({"agent_id": "acme/builder", "owner": "acme", "project": "website-v2", "availability": "idle",
+        "doing": "y", "task_id": null, "branch": null, "files": [], "last_decision": null, "updated_at": LIVE});
+    let frame = json!({"type": "pulse", "seq": 50, "at": LIVE, "pulse": pulse});
+    update::heard(
+        &mut m,
+        serde_json::from_value(json!({"at": LIVE, "news": "event", "frame": frame})).unwrap(),
+    );
+    let after = text(&mut m, 80, 24);
+    assert_eq!(row(&before, "watcher"), row(&after, "watcher"));
+    assert_eq!(m.selected.as_ref().unwrap().as_str(), "orbit/watcher");
+    // It leaves: its neighbour takes the selection.
+    let gone = json!({"type": "gone", "seq": 51, "at": LIVE, "agent_id": "orbit/watcher"});
+    update::heard(
+        &mut m,
+        serde_json::from_value(json!({"at": LIVE, "news": "event", "frame": gone})).unwrap(),
+    );
+    assert_eq!(m.selected.as_ref().unwrap().as_str(), "orbit/tester");
+}
