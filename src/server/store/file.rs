@@ -38,7 +38,7 @@ const ANOTHER: &str = "give another path with --db";
 
 impl Database {
     /// Looks at what is at `path` and refuses what is not ours, without changing it. What is missing is made:
-    /// the folder 0700, the file 0600 before SQLite sees it, so that its log beside it is 0600 too.
+    /// the folder 0700, the file 0600 before the database library sees it, so that its log is 0600 too.
     pub(super) fn prepare(path: &Path) -> Result<Self, OpenError> {
         let failed = |e: std::io::Error| refused(path, e, ANOTHER);
         let fresh = match fs::metadata(path) {
