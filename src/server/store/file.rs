@@ -41,19 +41,19 @@ impl Database {
     /// the folder 0700, the file 0600 before the database library sees it, so that its log is 0600 too.
     pub(super) fn prepare(path: &Path) -> Result<Self, OpenError> {
         let failed = |e: std::io::Error| refused(path, e, ANOTHER);
-        let fresh = match fs::metadata(path) {
+        let (fresh, there) = match fs::metadata(path) {
             Ok(found) if found.is_dir() => {
                 let remedy = format!("name a file in it, like --db {}", path.join("room.db").display());
                 return Err(refused(path, "it is a folder", remedy));
             }
             Ok(found) if !found.is_file() => return Err(refused(path, "it is no regular file", ANOTHER)),
-            Ok(found) if found.len() > 0 => false,
-            Ok(_) => true,
+            Ok(found) if found.len() > 0 => (false, true),
+            Ok(_) => (true, true),
             Err(e) if e.kind() == ErrorKind::NotFound => {
                 if let Some(folder) = path.parent().filter(|f| !f.as_os_str().is_empty()) {
                     DirBuilder::new().recursive(true).mode(0o700).create(folder).map_err(failed)?;
                 }
-                true
+                (true, false)
             }
             Err(e) => return Err(failed(e)),
         };
@@ -66,7 +66,7 @@ impl Database {
             ErrorKind::PermissionDenied | ErrorKind::ReadOnlyFilesystem => read_only(path, e),
             _ => failed(e),
         })?;
-        if fresh {
+        if fresh && there {
             file.set_permissions(fs::Permissions::from_mode(0o600)).map_err(failed)?;
         }
         // A link and what it points to are one database, so they need one lock.
