@@ -3,8 +3,7 @@
 
 use std::fs;
 use std::os::unix::fs::{PermissionsExt, symlink};
-use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::path::PathBuf;
 
 use prickle::cli::Reach;
 use prickle::config::{Ambiguous, Config, Folders, Surroundings, Token};
@@ -63,7 +62,7 @@ fn at(server: &str) -> Reach {
 }
 
 fn project(config: &Config) -> Option<String> {
-    config.project(None).map(String::from)
+    config.project().map(String::from)
 }
 
 fn secret(config: &Config) -> String {
@@ -108,7 +107,7 @@ fn flags_count_over_the_environment_and_that_over_files() {
     assert_eq!(config.server.to_string(), "http://127.0.0.1:2");
     assert_eq!(project(&config).unwrap(), "env");
     assert_eq!(config.theme.as_deref(), Some("env"));
-    assert_eq!(config.project("flag".parse().ok()).map(String::from).unwrap(), "flag");
+    assert_eq!(project(&config.with_project("flag".parse().ok())).unwrap(), "flag");
 
     let config = place.read(&at("http://127.0.0.1:3"), &vars).unwrap();
     assert_eq!(config.server.to_string(), "http://127.0.0.1:3");
@@ -317,6 +316,11 @@ fn without_a_key_the_next_step_is_named() {
         "there is no key for http://127.0.0.1:7766; make one with: \
          prickle key create --kind person --owner ada-lovelace --project site --save"
     );
+    assert_eq!(
+        place.config(&[]).with_project("shop".parse().ok()).as_agent().access().unwrap_err(),
+        "there is no key for http://127.0.0.1:7766; make one with: \
+         prickle key create --kind client --agent ada-lovelace/NAME --project shop --save"
+    );
     let other = place.read(&at("http://127.0.0.1:1"), &[]).unwrap().access().unwrap_err();
     assert!(
         other.ends_with("--owner ada-lovelace --project PROJECT --save --server http://127.0.0.1:1"),
@@ -357,50 +361,6 @@ fn a_key_that_others_can_read_is_said() {
     let said = format!("{path} holds a key that others on this machine can read: chmod 600 {path}");
     assert_eq!(config.warnings, [said]);
     assert_eq!(secret(&config), "prk_x", "it is said, not refused");
-}
-
-fn mode(path: &Path) -> u32 {
-    fs::metadata(path).unwrap().permissions().mode() & 0o777
-}
-
-/// Run by `case_f09_…` in a process of its own, whose umask is another; does nothing by itself.
-#[test]
-fn save_under_the_callers_umask() {
-    let Some(home) = std::env::var_os("PRICKLE_TEST_SAVE") else { return };
-    let home = PathBuf::from(home);
-    let around = Surroundings::new(&home, [("PRICKLE_HOME", home.join("new/er").to_str().unwrap())]);
-    for server in ["http://127.0.0.1:1", "http://127.0.0.1:2"] {
-        let config = Config::read(&at(server), &around).unwrap();
-        config.save(&"prk_x".parse().unwrap()).unwrap();
-    }
-}
-
-#[test]
-fn case_f09_credentials_are_private_from_the_start_and_on_every_rewrite() {
-    for umask in ["022", "000", "077"] {
-        let folder = tempfile::tempdir().unwrap();
-        let save = || {
-            let script = format!("umask {umask}; exec \"$0\" --exact save_under_the_callers_umask");
-            let mut command = Command::new("sh");
-            command.args(["-c", &script]).arg(std::env::current_exe().unwrap());
-            let output = command.env("PRICKLE_TEST_SAVE", folder.path()).output().unwrap();
-            assert!(output.status.success(), "{output:?}");
-        };
-        save();
-        let (outer, inner) = (folder.path().join("new"), folder.path().join("new/er"));
-        let file = inner.join("credentials.toml");
-        assert_eq!([mode(&outer), mode(&inner), mode(&file)], [0o700, 0o700, 0o600], "umask {umask}");
-        let text = fs::read_to_string(&file).unwrap();
-        assert_eq!(text.matches("prk_x").count(), 2, "{text}");
-        let left: Vec<_> = fs::read_dir(&inner).unwrap().map(|e| e.unwrap().file_name()).collect();
-        assert_eq!(left, ["credentials.toml"], "nothing half-written is left");
-        // What the user made narrower stays so; what was too wide does not.
-        for (before, after) in [(0o400, 0o400), (0o644, 0o600), (0o600, 0o600)] {
-            fs::set_permissions(&file, fs::Permissions::from_mode(before)).unwrap();
-            save();
-            assert_eq!(mode(&file), after, "umask {umask}, {before:o} before");
-        }
-    }
 }
 
 #[test]
