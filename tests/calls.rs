@@ -1,5 +1,6 @@
 //! One question and one tool call, against rooms that answer well, badly, or not at all.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+#![allow(clippy::needless_pass_by_value, clippy::unnecessary_wraps)]
 
 mod common;
 #[path = "common/fake_room.rs"]

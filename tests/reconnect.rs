@@ -60,7 +60,7 @@ async fn what_happened_while_the_room_was_killed_and_we_were_away_comes_once() {
     for n in 1..=3 {
         say(format!("step {n}")).await;
     }
-    let hour = Duration::from_secs(3600);
+    let hour = Duration::from_hours(1);
     let mut feed = follow(
         &caller.url,
         &person,
