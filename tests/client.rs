@@ -203,6 +203,19 @@ async fn what_a_newer_room_says_is_kept_and_breaks_nothing() {
     assert_eq!(pulse.availability.as_str(), "dreaming");
     assert_eq!(pulse.more["mood"], json!({"deep": [1]}));
     assert_eq!(told(&mut feed, 2).await, ["pulse Some(6)", "event 7"]);
+    visit
+        .say(snapshot(
+            8,
+            &[
+                fake_room::pulse("acme/builder", "a"),
+                json!({"agent_id": 5}),
+                fake_room::pulse("lumen/docs", "b"),
+            ],
+            0,
+            true,
+        ))
+        .await;
+    assert_eq!(told(&mut feed, 1).await, ["snapshot 8 of 2"]);
 }
 
 #[tokio::test]

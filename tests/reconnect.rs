@@ -100,6 +100,35 @@ async fn what_happened_while_the_room_was_killed_and_we_were_away_comes_once() {
 }
 
 #[tokio::test]
+async fn a_room_that_freezes_is_lost_and_met_again_when_it_thaws() {
+    let folder = tempfile::tempdir().unwrap();
+    let room = Served::start(folder.path(), 0);
+    let agent = make_key(&room.db, "client", "acme/builder", &["website-v2"]);
+    let person = make_key(&room.db, "person", "acme", &["website-v2"]);
+    let caller = room.caller();
+    caller.pulse(&agent, json!({"project": "website-v2", "doing": "one"})).await;
+    let options = Options {
+        ping: Duration::from_millis(100),
+        dead: Duration::from_secs(1),
+        connect: Duration::from_millis(300),
+        backoff_first: Duration::from_millis(20),
+        backoff_max: Duration::from_millis(100),
+        ..Options::default()
+    };
+    let mut feed = follow(&caller.url, &person, options);
+    wait_for(&mut feed, |news| matches!(news, News::Snapshot { .. }).then_some(())).await;
+    let id = rustix::process::Pid::from_raw(i32::try_from(room.id()).unwrap()).unwrap();
+    rustix::process::kill_process(id, rustix::process::Signal::STOP).unwrap();
+    assert_eq!(wait_for(&mut feed, lost).await, "no answer for 1s");
+    // The machine still takes connections for it, but nobody answers.
+    assert_eq!(wait_for(&mut feed, lost).await, "no answer for 300ms");
+    rustix::process::kill_process(id, rustix::process::Signal::CONT).unwrap();
+    wait_for(&mut feed, |news| matches!(news, News::Live { resumed: true, .. }).then_some(())).await;
+    caller.pulse(&agent, json!({"project": "website-v2", "doing": "two"})).await;
+    assert_eq!(event(next(&mut feed).await), (2, "two".into()));
+}
+
+#[tokio::test]
 async fn a_room_that_stops_in_order_says_so_and_is_met_again() {
     let room = Room::open().await;
     let (agent, person) =
