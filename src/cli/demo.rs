@@ -5,8 +5,6 @@ use std::time::Duration;
 
 use anyhow::Context;
 use chrono::{TimeDelta, Utc};
-use ratatui::buffer::Buffer;
-use ratatui::layout::Rect;
 
 use super::{DemoArgs, look, screen};
 use crate::client::feed::{self, Feed};
@@ -95,9 +93,7 @@ async fn frames(model: &mut Model, feed: &mut Feed, demo: &Demo, count: u32) -> 
             writeln!(out, "\n{told}:\n")?;
         }
         update::resize(model, size.0, size.1);
-        let mut picture = Buffer::empty(Rect::new(0, 0, size.0, size.1));
-        view::draw(model, &mut picture);
-        out.write_all(view::plain(&picture).as_bytes())?;
+        out.write_all(view::as_text(model).as_bytes())?;
     }
     out.flush()?;
     Ok(())

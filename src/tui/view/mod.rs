@@ -220,6 +220,13 @@ fn claim(model: &Model, agent: &crate::picture::Agent) -> String {
     model.look.glyphs.tell(&words::claim_and_age(&claim)).into_owned()
 }
 
+/// The whole screen as text, at the model's size.
+pub fn as_text(model: &Model) -> String {
+    let mut picture = Buffer::empty(Rect::new(0, 0, model.size.0, model.size.1));
+    draw(model, &mut picture);
+    plain(&picture)
+}
+
 /// A picture as text: a line each row, without blanks at its end.
 pub fn plain(picture: &Buffer) -> String {
     let mut out = String::new();
