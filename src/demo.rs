@@ -47,7 +47,8 @@ pub struct Demo {
 impl Demo {
     /// Opens the room, lets the cast report, and comes back when everything earlier has been said.
     pub async fn open() -> anyhow::Result<Self> {
-        let folder = tempfile::Builder::new().prefix("prickle-demo-").tempdir().context("no folder for the demo")?;
+        let folder =
+            tempfile::Builder::new().prefix("prickle-demo-").tempdir().context("no folder for the demo")?;
         let path = folder.path().join("room.db");
         let clock = Clock::default();
         let options = store::Options { clock: clock.clone(), ..store::Options::default() };
@@ -107,7 +108,10 @@ impl Demo {
         Panel {
             title: "Demo".into(),
             lines: vec![
-                format!("A cast of nine, made up, calls a real room on {} that ends with this window.", self.host),
+                format!(
+                    "A cast of nine, made up, calls a real room on {} that ends with this window.",
+                    self.host
+                ),
                 "Try   n  next that needs you     Enter  open     ?  keys     q  out".into(),
                 "Your own: prickle serve, then prickle watch.".into(),
             ],

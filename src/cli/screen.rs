@@ -76,10 +76,8 @@ fn signals() -> std::io::Result<mpsc::Receiver<Signal>> {
         });
     }
     // SIGTSTP and SIGCONT have the numbers of this machine's kernel.
-    let stops = [
-        (rustix::process::Signal::TSTP, Signal::Suspend),
-        (rustix::process::Signal::CONT, Signal::Continue),
-    ];
+    let stops =
+        [(rustix::process::Signal::TSTP, Signal::Suspend), (rustix::process::Signal::CONT, Signal::Continue)];
     for (kind, meaning) in stops {
         let mut signal = signal(SignalKind::from_raw(kind.as_raw()))?;
         let sender = sender.clone();

@@ -70,8 +70,16 @@ pub fn earlier() -> Vec<Call> {
             "last_decision": "Three menus, not five: the fifth had one entry."})
     };
     vec![
-        call(TimeDelta::days(1), "orbit/watcher", json!({"availability": "offline", "doing": "Watching the build"})),
-        call(h(3) + m(12), "orbit/deployer", json!({"availability": "working", "doing": "Deploying the preview"})),
+        call(
+            TimeDelta::days(1),
+            "orbit/watcher",
+            json!({"availability": "offline", "doing": "Watching the build"}),
+        ),
+        call(
+            h(3) + m(12),
+            "orbit/deployer",
+            json!({"availability": "working", "doing": "Deploying the preview"}),
+        ),
         call(h(3) + m(11), "orbit/deployer", json!({"availability": "asleep", "doing": ""})),
         call(m(90), "acme/builder", json!({"doing": "Reading the session code", "task_id": "auth-cleanup"})),
         call(m(89), "acme/builder", failure("provider", "claude_code_service", "auth-cleanup")),
@@ -86,10 +94,18 @@ pub fn earlier() -> Vec<Call> {
         call(m(30), "acme/reviewer", failure("auth", "claude_code_sign_in", "nav-review")),
         call(m(27), "lumen/docs", docs("Reading the pricing page")),
         call(m(26), "acme/planner", planner("Counting the menus", "working")),
-        call(m(24), "lumen/fixer", json!({"doing": "Reproducing the redirect loop", "branch": "fix/login-redirect",
-            "task_id": "login-redirect"})),
-        call(m(22), "orbit/tester", json!({"availability": "away", "doing": "Running the smoke tests",
-            "task_id": "smoke-tests", "branch": "main"})),
+        call(
+            m(24),
+            "lumen/fixer",
+            json!({"doing": "Reproducing the redirect loop", "branch": "fix/login-redirect",
+            "task_id": "login-redirect"}),
+        ),
+        call(
+            m(22),
+            "orbit/tester",
+            json!({"availability": "away", "doing": "Running the smoke tests",
+            "task_id": "smoke-tests", "branch": "main"}),
+        ),
         call(m(14), "orbit/tester", failure("rate_limit", "codex_usage_limit", "smoke-tests")),
         call(m(9), "lumen/styler", json!({"availability": "online", "doing": "Ready for the next task"})),
         call(m(6), "acme/planner", planner("Waiting for the nav review", "idle")),
@@ -107,7 +123,12 @@ pub fn story() -> Vec<Call> {
     };
     vec![
         beat(20, FIRST, fixer(false), "lumen/fixer gets out of acme/builder's way"),
-        beat(32, "acme/reviewer", cleared("nav-review"), "acme/reviewer is signed in again: its failure is cleared"),
+        beat(
+            32,
+            "acme/reviewer",
+            cleared("nav-review"),
+            "acme/reviewer is signed in again: its failure is cleared",
+        ),
         beat(
             33,
             "acme/reviewer",
@@ -122,9 +143,19 @@ pub fn story() -> Vec<Call> {
                 "intent": {"kind": "add", "paths": ["src/search/**"]}}),
             "orbit/indexer joins the room",
         ),
-        beat(60, "lumen/styler", failure("timeout", "task_time_limit", "hero-css"), "a run of lumen/styler runs out of time"),
+        beat(
+            60,
+            "lumen/styler",
+            failure("timeout", "task_time_limit", "hero-css"),
+            "a run of lumen/styler runs out of time",
+        ),
         beat(74, "lumen/styler", cleared("hero-css"), "lumen/styler runs again"),
-        beat(76, "orbit/indexer", json!({"availability": "offline", "doing": "The search index is built"}), ""),
+        beat(
+            76,
+            "orbit/indexer",
+            json!({"availability": "offline", "doing": "The search index is built"}),
+            "",
+        ),
         beat(78, "lumen/docs", docs("Translating the pricing page 料金ページ"), ""),
         beat(79, "acme/builder", builder(), ""),
         beat(
@@ -133,7 +164,12 @@ pub fn story() -> Vec<Call> {
             fixer(true),
             "lumen/fixer changes src/auth/login.rs again, which acme/builder is about to remove",
         ),
-        beat(88, "acme/reviewer", failure("auth", "claude_code_sign_in", "nav-review"), "acme/reviewer is signed out"),
+        beat(
+            88,
+            "acme/reviewer",
+            failure("auth", "claude_code_sign_in", "nav-review"),
+            "acme/reviewer is signed out",
+        ),
     ]
 }
 
