@@ -4,6 +4,7 @@ mod demo;
 mod key;
 mod look;
 mod pulse;
+mod room;
 mod screen;
 mod serve;
 mod watch;
@@ -15,13 +16,8 @@ use std::process::ExitCode;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
+pub use crate::config::{Environment, Reach};
 use crate::wire::id::{AgentId, Slug};
-
-/// Something about the machine, the settings or the arguments is wrong, not what was asked for:
-/// the program ends with 2 instead of 1.
-#[derive(Debug, thiserror::Error)]
-#[error("{0}")]
-pub struct Environment(pub String);
 
 /// A signal ended the program after it had tidied up: the exit code is 128 + its number.
 #[derive(Debug, thiserror::Error)]
@@ -42,20 +38,6 @@ struct Cli {
     command: Command,
     #[command(flatten)]
     reach: Reach,
-}
-
-/// Which room, and with whose key. The token itself is never an argument: other users could read it.
-#[derive(Debug, Clone, Default, Args)]
-pub struct Reach {
-    /// The room's address, like <http://127.0.0.1:7766> [env: PRICKLE_SERVER]
-    #[arg(long, global = true, value_name = "URL")]
-    pub server: Option<String>,
-    /// A file that holds the token [env: PRICKLE_TOKEN_FILE; or the token itself in PRICKLE_TOKEN]
-    #[arg(long, global = true, value_name = "FILE")]
-    pub token_file: Option<PathBuf>,
-    /// Let a token go over plain HTTP to another machine
-    #[arg(long, global = true)]
-    pub insecure: bool,
 }
 
 #[derive(Debug, Subcommand)]
@@ -261,9 +243,9 @@ pub fn main() -> ExitCode {
 
 fn run(cli: Cli) -> anyhow::Result<()> {
     match cli.command {
-        Command::Demo(args) => demo::run(args),
-        Command::Watch(args) => watch::run(args, &cli.reach),
-        Command::Pulse(args) => pulse::run(args, &cli.reach),
+        Command::Demo(args) => demo::run(&args),
+        Command::Watch(args) => watch::run(&args, &cli.reach),
+        Command::Pulse(args) => pulse::run(&args, &cli.reach),
         Command::Serve(args) => serve::run(args),
         Command::Key(command) => key::run(command, &cli.reach),
     }

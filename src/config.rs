@@ -6,6 +6,7 @@
 
 mod credentials;
 mod file;
+mod reach;
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
@@ -18,7 +19,7 @@ use etcetera::BaseStrategy;
 
 pub use self::file::Ambiguous;
 use self::file::Settings;
-use crate::cli::{Environment, Reach};
+pub use self::reach::{Environment, Reach};
 pub use crate::client::{Access, Server, Token};
 use crate::shown;
 use crate::wire::id::Slug;

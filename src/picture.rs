@@ -82,7 +82,7 @@ pub struct Heard {
     pub news: News,
 }
 
-/// `working` and `online` older than this are no longer taken at their word.
+/// `working` and `online` older than this are no longer taken at their word, unless a setting says otherwise.
 pub const STALE_AFTER: TimeDelta = TimeDelta::minutes(15);
 /// The same for `idle`. Asleep, away and offline announce silence, so they never get old.
 pub const IDLE_STALE_AFTER: TimeDelta = TimeDelta::hours(2);
@@ -121,13 +121,13 @@ pub struct Agent {
 }
 
 impl Agent {
-    /// The claim at `now`, the room's time.
-    pub fn claim(&self, now: Time) -> Claim<'_> {
+    /// The claim at `now`, the room's time, doubted after `stale_after`.
+    fn claim(&self, now: Time, stale_after: TimeDelta) -> Claim<'_> {
         let availability = &self.pulse.availability;
         let age = (now - self.pulse.updated_at).max(TimeDelta::zero());
         let stale = match availability {
-            Availability::Working | Availability::Online => age >= STALE_AFTER,
-            Availability::Idle => age >= IDLE_STALE_AFTER,
+            Availability::Working | Availability::Online => age >= stale_after,
+            Availability::Idle => age >= IDLE_STALE_AFTER.max(stale_after),
             _ => false,
         };
         let there = matches!(availability, Availability::Working | Availability::Online | Availability::Idle);
@@ -217,6 +217,8 @@ pub struct Picture {
     pub project: String,
     /// How it is fed.
     pub connection: Connection,
+    /// How old `working` and `online` may be to be taken at their word.
+    pub stale_after: TimeDelta,
     agents: BTreeMap<AgentId, Agent>,
     log: VecDeque<Happening>,
     position: Option<(String, u64)>,
@@ -240,6 +242,7 @@ impl Picture {
         Self {
             project: project.into(),
             connection: Connection::Connecting,
+            stale_after: STALE_AFTER,
             agents: BTreeMap::new(),
             log: VecDeque::new(),
             position: None,
@@ -264,6 +267,11 @@ impl Picture {
         self.agents.iter()
     }
 
+    /// What an agent claims at `now`, the room's time.
+    pub fn claim<'a>(&self, agent: &'a Agent, now: Time) -> Claim<'a> {
+        agent.claim(now, self.stale_after)
+    }
+
     /// One agent.
     pub fn agent(&self, id: &AgentId) -> Option<&Agent> {
         self.agents.get(id)
@@ -283,7 +291,7 @@ impl Picture {
     pub fn counts(&self, now: Time) -> Counts {
         let mut counts = Counts { agents: self.agents.len(), ..Counts::default() };
         for agent in self.agents.values() {
-            let claim = agent.claim(now);
+            let claim = self.claim(agent, now);
             counts.stale += usize::from(claim.stale);
             counts.working += usize::from(*claim.availability == Availability::Working && !claim.past);
             counts.failed += usize::from(agent.pulse.run_failure.is_some());
@@ -495,18 +503,18 @@ mod tests {
             pulse("c", "asleep", "02:00:00", false), pulse("d", "idle", "12:30:00", false)]}),
         ));
         let claims: Vec<_> =
-            p.agents().map(|(_, a)| a.claim(time("14:00:00"))).map(|c| (c.stale, c.past)).collect();
+            p.agents().map(|(_, a)| p.claim(a, time("14:00:00"))).map(|c| (c.stale, c.past)).collect();
         assert_eq!(claims, [(false, false), (true, true), (false, false), (false, false)]);
         assert_eq!(p.counts(time("14:00:00")), Counts { agents: 4, working: 1, stale: 1, failed: 0 });
 
         event(&mut p, 1, "14:00:05", &pulse("a", "working", "13:45:01", true));
         let a = p.agent(&"acme/a".parse().unwrap()).unwrap();
         assert_eq!(a.failed, Some(Since::At(time("14:00:05"))));
-        assert!(a.claim(time("13:50:00")).past, "the failure is newer than the claim");
+        assert!(p.claim(a, time("13:50:00")).past, "the failure is newer than the claim");
         event(&mut p, 2, "14:00:09", &pulse("a", "working", "14:00:09", true));
         let a = p.agent(&"acme/a".parse().unwrap()).unwrap();
         assert_eq!(a.failed, Some(Since::At(time("14:00:05"))), "reporting does not restart the failure");
-        assert!(!a.claim(time("14:00:10")).past);
+        assert!(!p.claim(a, time("14:00:10")).past);
     }
 
     #[test]
@@ -518,8 +526,8 @@ mod tests {
             json!({"news": "snapshot", "seq": 0, "pulses": [pulse("a", "working", "14:01:30", false)]}),
         ));
         let a = p.agent(&"acme/a".parse().unwrap()).unwrap();
-        assert_eq!(a.claim(p.room_time(time("14:00:10"))).age, TimeDelta::seconds(10));
-        assert_eq!(a.claim(time("13:00:00")).age, TimeDelta::zero());
+        assert_eq!(p.claim(a, p.room_time(time("14:00:10"))).age, TimeDelta::seconds(10));
+        assert_eq!(p.claim(a, time("13:00:00")).age, TimeDelta::zero());
     }
 
     #[test]

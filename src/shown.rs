@@ -59,7 +59,8 @@ pub fn line(text: &str) -> String {
             '\u{fe0e}' | '\u{fe0f}' | '\u{20e3}' if before.is_some_and(has_forms) => continue,
             '\u{1f3fb}'..='\u{1f3ff}' if before.is_some_and(pictograph) => continue,
             '\u{1f1e6}'..='\u{1f1ff}' => out.push(flag_letter(c)),
-            _ if ignorable(c) => code(&mut out, c),
+            // Three columns by Unicode's table, and something else in every terminal.
+            _ if ignorable(c) || c.width() > Some(2) => code(&mut out, c),
             _ if c.width() == Some(0) => {
                 marks += 1;
                 if before.is_none() {

@@ -18,7 +18,7 @@ use crate::tui::{update, view};
 /// How long the first picture may take.
 const PATIENCE: Duration = Duration::from_secs(20);
 
-pub(super) fn run(args: DemoArgs) -> anyhow::Result<()> {
+pub(super) fn run(args: &DemoArgs) -> anyhow::Result<()> {
     let on_screen = args.frames.is_none() && screen::is_possible();
     if on_screen {
         screen::check_terminal()?;
@@ -38,7 +38,7 @@ pub(super) fn run(args: DemoArgs) -> anyhow::Result<()> {
         complete(&mut model, &mut feed).await?;
         let result = if on_screen {
             let shown = tokio::select! {
-                shown = screen::open(model, Some(&mut feed)) => shown,
+                shown = screen::open(model, Some(&mut feed), std::future::ready(None)) => shown,
                 broken = demo.play(began) => broken,
             };
             crate::tui::terminal::restore();

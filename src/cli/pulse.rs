@@ -1,5 +1,78 @@
-//! `prickle pulse`.
+//! `prickle pulse`: one `update_pulse` from a shell or a hook.
 
-pub(super) fn run(args: super::PulseArgs, reach: &super::Reach) -> anyhow::Result<()> {
-    anyhow::bail!("not yet")
+use std::io::Write;
+
+use chrono::Local;
+use serde_json::{Map, Value, json};
+
+use super::{PulseArgs, Reach, room};
+use crate::client::{CallError, mcp};
+use crate::config::Config;
+use crate::report;
+use crate::shown;
+use crate::wire::id::Slug;
+use crate::wire::pulse::Pulse;
+
+pub(super) fn run(args: &PulseArgs, reach: &Reach) -> anyhow::Result<()> {
+    let config = Config::load(reach)?;
+    room::warn(&config);
+    room::run(send(args, &config))
+}
+
+async fn send(args: &PulseArgs, config: &Config) -> anyhow::Result<()> {
+    let project = room::project(config, args.project.clone()).await?;
+    let access = config.access().map_err(super::Environment)?;
+    let result = mcp::call(&access, "update_pulse", arguments(args, &project), room::PATIENCE).await;
+    let value = match result {
+        Ok(value) => value,
+        Err(CallError::Refused(text)) => anyhow::bail!(text),
+        Err(error) => return Err(room::no_answer(config, error).into()),
+    };
+    let line = if args.json { report::json::line(&value.to_string()) } else { holds(&value)? };
+    writeln!(std::io::stdout(), "{line}")?;
+    Ok(())
+}
+
+/// The call's arguments: what was left out on the command line is left out.
+fn arguments(args: &PulseArgs, project: &Slug) -> Map<String, Value> {
+    let mut call = Map::new();
+    call.insert("project".into(), json!(project));
+    call.insert("doing".into(), json!(args.doing));
+    let texts = [
+        ("availability", &args.availability),
+        ("task_id", &args.task),
+        ("branch", &args.branch),
+        ("last_decision", &args.decision),
+    ];
+    for (name, text) in texts {
+        if let Some(text) = text {
+            call.insert(name.into(), json!(text));
+        }
+    }
+    if !args.files.is_empty() {
+        call.insert("files".into(), json!(args.files));
+    }
+    if let Some(kind) = &args.intent {
+        call.insert("intent".into(), json!({ "kind": kind, "paths": args.paths, "areas": args.areas }));
+    }
+    call
+}
+
+/// What the room now holds, in one line.
+fn holds(result: &Value) -> anyhow::Result<String> {
+    let pulse: Option<Pulse> =
+        result.get("pulse").cloned().map(serde_json::from_value).transpose()?.flatten();
+    let Some(pulse) = pulse else {
+        return Ok("The room took it and holds no pulse of this agent.".into());
+    };
+    let mut line = format!("{} is {} in {}", pulse.agent_id, pulse.availability.as_str(), pulse.project);
+    if !pulse.doing.is_empty() {
+        line = format!("{line}: {}", pulse.doing);
+    }
+    if let Some(intent) = pulse.intent {
+        let grounds = [intent.paths, intent.areas].concat().join(", ");
+        let until = intent.expires_at.with_timezone(&Local).format("%H:%M");
+        line = format!("{line} (about to {} {grounds} until {until})", intent.kind.as_str());
+    }
+    Ok(shown::line(&line))
 }

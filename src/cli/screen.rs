@@ -29,9 +29,20 @@ pub(super) fn check_terminal() -> Result<(), Environment> {
     }
 }
 
-/// Runs the screen. Ends with [`Stopped`] where a signal ended it.
-pub(super) async fn open(mut model: Model, feed: Option<&mut Feed>) -> anyhow::Result<()> {
-    let signals = signals().context("cannot listen for signals")?;
+/// Runs the screen. Ends with [`Stopped`] where a signal ended it. `who` finds out whose key watches.
+pub(super) async fn open(
+    mut model: Model,
+    feed: Option<&mut Feed>,
+    who: impl Future<Output = Option<String>> + Send + 'static,
+) -> anyhow::Result<()> {
+    let (sender, signals) = mpsc::channel(8);
+    listen(&sender).context("cannot listen for signals")?;
+    tokio::spawn(async move {
+        if let Some(owner) = who.await {
+            let _ = sender.send(Signal::Owner(owner)).await;
+        }
+        sender.closed().await; // without a sender the loop would take the channel for closed
+    });
     // Colours are the theme's business: without this, NO_COLOR makes crossterm write resets that end reverse.
     crossterm::style::force_color_output(true);
     let mut screen = terminal::enter().context("cannot take over the terminal")?;
@@ -63,8 +74,7 @@ fn is_gone(error: &std::io::Error) -> bool {
 }
 
 /// Everything that ends or interrupts the loop from outside.
-fn signals() -> std::io::Result<mpsc::Receiver<Signal>> {
-    let (sender, receiver) = mpsc::channel(8);
+fn listen(sender: &mpsc::Sender<Signal>) -> std::io::Result<()> {
     let ends = [(SignalKind::hangup(), 1), (SignalKind::interrupt(), 2), (SignalKind::terminate(), 15)];
     for (kind, number) in ends {
         let mut signal = signal(kind)?;
@@ -83,14 +93,15 @@ fn signals() -> std::io::Result<mpsc::Receiver<Signal>> {
         let sender = sender.clone();
         tokio::spawn(async move {
             while signal.recv().await.is_some() {
-                let _ = sender.send(meaning).await;
+                let _ = sender.send(meaning.clone()).await;
             }
         });
     }
+    let sender = sender.clone();
     terminal::watch_for_hangup(move || {
         let _ = sender.try_send(Signal::Hangup);
     });
-    Ok(receiver)
+    Ok(())
 }
 
 /// Debug builds only: lets a test see that the terminal is given back after a panic in a task.

@@ -1,5 +1,271 @@
-//! `prickle watch`.
+//! `prickle watch`: the screen, sentences, one look, or the feed's frames; live or from a recording.
 
-pub(super) fn run(args: super::WatchArgs, reach: &super::Reach) -> anyhow::Result<()> {
-    anyhow::bail!("not yet")
+use std::io::{IsTerminal, Write};
+use std::path::Path;
+use std::time::Duration;
+
+use chrono::{TimeDelta, Utc};
+
+use super::{Environment, Reach, WatchArgs, look, room, screen};
+use crate::client::CallError;
+use crate::client::feed::{Feed, Options};
+use crate::client::http::Http;
+use crate::client::recording::{self, Header, Recorder, Recording};
+use crate::config::Config;
+use crate::picture::{Heard, News, Picture};
+use crate::report::plain::Plain;
+use crate::report::{self, Lines};
+use crate::tui::model::{Model, Watch};
+use crate::tui::update;
+use crate::wire::feed::Snapshot;
+use crate::wire::id::Slug;
+use crate::words::Zone;
+
+/// How long until the room is asked again whose key watches.
+const ASK_AGAIN: Duration = Duration::from_secs(2);
+
+pub(super) fn run(args: &WatchArgs, reach: &Reach) -> anyhow::Result<()> {
+    let config = Config::load_leniently(reach)?;
+    if let Some(path) = &args.replay {
+        return replay(args, &config, path);
+    }
+    if args.once {
+        room::warn(&config);
+        return room::run(once(args, &config));
+    }
+    if args.json {
+        room::warn(&config);
+        return room::run(async {
+            tokio::select! {
+                result = frames(args, &config) => result,
+                () = report::reader_gone() => Ok(()),
+            }
+        });
+    }
+    if args.plain || !std::io::stdout().is_terminal() {
+        room::warn(&config);
+        return room::run(async {
+            tokio::select! {
+                result = plain(args, &config) => result,
+                () = report::reader_gone() => Ok(()),
+            }
+        });
+    }
+    room::runtime()?.block_on(screen(args, &config))
+}
+
+/// The room as it is now.
+async fn once(args: &WatchArgs, config: &Config) -> anyhow::Result<()> {
+    if args.record.is_some() {
+        let text = "--record keeps what is heard over time, and --once hears nothing more; leave one out";
+        return Err(Environment(text.into()).into());
+    }
+    let project = room::project(config, args.project.clone()).await?;
+    let access = config.access().map_err(Environment)?;
+    let http = Http::new(&access, room::PATIENCE).map_err(|e| room::no_answer(config, e))?;
+    if args.json {
+        let text = http.snapshot_text(&project).await.map_err(|e| room::no_answer(config, e))?;
+        writeln!(std::io::stdout(), "{}", report::json::line(&text))?;
+        return Ok(());
+    }
+    let snapshot = http.snapshot(&project).await.map_err(|e| room::no_answer(config, e))?;
+    table(&snapshot)
+}
+
+/// The feed's frames as the room sends them, a line each, across losses. These are said on stderr.
+async fn frames(args: &WatchArgs, config: &Config) -> anyhow::Result<()> {
+    let project = room::project(config, args.project.clone()).await?;
+    let recorder = recorder(args, config, &project).await?;
+    let (mut feed, mut frames) = Feed::spawn_with_frames(config.source(), project, Options::default());
+    if let Some(recorder) = recorder {
+        feed.record(recorder);
+    }
+    let mut out = Lines::stdout();
+    let mut lost = false;
+    loop {
+        tokio::select! {
+            biased;
+            Some(frame) = frames.recv() => out.write(&report::json::line(&frame)).await?,
+            heard = feed.next() => match heard.map(|heard| heard.news) {
+                Some(News::Lost { why, .. }) if !lost => {
+                    room::note(&format!("offline: {why}. Trying again until it works."));
+                    lost = true;
+                }
+                Some(News::Live { .. }) if lost => {
+                    room::note("live again");
+                    lost = false;
+                }
+                Some(News::Refused { why }) => return Err(Environment(why).into()),
+                Some(_) => {}
+                None => return Ok(()),
+            }
+        }
+        if let Some(trouble) = feed.trouble() {
+            room::note(&trouble);
+        }
+    }
+}
+
+/// Follows the room that was asked for, and records it if that was asked for too.
+async fn follow(args: &WatchArgs, config: &Config) -> anyhow::Result<(Slug, Feed)> {
+    let project = room::project(config, args.project.clone()).await?;
+    let recorder = recorder(args, config, &project).await?;
+    let mut feed = Feed::spawn(config.source(), project.clone(), Options::default());
+    if let Some(recorder) = recorder {
+        feed.record(recorder);
+    }
+    Ok((project, feed))
+}
+
+/// The file for `--record`. Whose eyes watch is asked of the room; a room that is down can't tell.
+async fn recorder(args: &WatchArgs, config: &Config, project: &Slug) -> anyhow::Result<Option<Recorder>> {
+    let Some(path) = &args.record else { return Ok(None) };
+    let http = config.access().ok().and_then(|access| Http::new(&access, room::COURTESY).ok());
+    let owner = match http {
+        Some(http) => http.me().await.ok().map(|me| me.owner),
+        None => None,
+    };
+    let header = Header { project: project.as_str().to_owned(), owner };
+    Ok(Some(Recorder::create(path, &header).map_err(|e| Environment(e.to_string()))?))
+}
+
+/// A recorded room, up to `--at`.
+fn replay(args: &WatchArgs, config: &Config, path: &Path) -> anyhow::Result<()> {
+    let mut recording = recording::read(path).map_err(|e| Environment(e.to_string()))?;
+    if let Some(project) = args.project.as_ref().filter(|p| p.as_str() != recording.header.project) {
+        let of = &recording.header.project;
+        return Err(
+            Environment(format!("{} is a recording of {of}, not of {project}", path.display())).into()
+        );
+    }
+    if let Some(at) = args.at {
+        recording.cut(at.to_utc());
+    }
+    replayed(args, config, recording)
+}
+
+/// The room's state as a small table.
+fn table(snapshot: &Snapshot) -> anyhow::Result<()> {
+    let mut picture = Picture::new(&snapshot.project);
+    let at = snapshot.server_time;
+    let live =
+        News::Live { epoch: snapshot.epoch.clone(), seq: snapshot.seq, server_time: at, resumed: false };
+    picture.apply(Heard { at, news: live });
+    let whole = News::Snapshot { seq: snapshot.seq, pulses: snapshot.pulses.clone() };
+    picture.apply(Heard { at, news: whole });
+    std::io::stdout().write_all(report::plain::once(&picture, at).as_bytes())?;
+    Ok(())
+}
+
+/// The room in sentences, until the reader has enough.
+async fn plain(args: &WatchArgs, config: &Config) -> anyhow::Result<()> {
+    let (project, mut feed) = follow(args, config).await?;
+    let owner = match config.access().ok().and_then(|access| Http::new(&access, room::COURTESY).ok()) {
+        Some(http) => http.me().await.ok().map(|me| me.owner),
+        None => None,
+    };
+    let picture = picture(config, project.as_str());
+    let mut plain = Plain::new(picture, &config.server.host(), owner, Zone::Local);
+    let mut out = Lines::stdout();
+    loop {
+        let tick = plain.next_tick(Utc::now()).and_then(|wait| wait.max(TimeDelta::zero()).to_std().ok());
+        let said = tokio::select! {
+            heard = feed.next() => match heard {
+                Some(Heard { news: News::Refused { why }, .. }) => return Err(Environment(why).into()),
+                Some(heard) => plain.heard(heard),
+                None => return Ok(()),
+            },
+            () = sleep(tick) => plain.tick(Utc::now()),
+        };
+        for line in said {
+            out.write(&line).await?;
+        }
+        if let Some(trouble) = feed.trouble() {
+            room::note(&trouble);
+        }
+    }
+}
+
+async fn sleep(wait: Option<Duration>) {
+    match wait {
+        Some(wait) => tokio::time::sleep(wait).await,
+        None => std::future::pending().await,
+    }
+}
+
+fn picture(config: &Config, project: &str) -> Picture {
+    let mut picture = Picture::new(project);
+    picture.stale_after = TimeDelta::minutes(config.stale_minutes.into());
+    picture
+}
+
+async fn screen(args: &WatchArgs, config: &Config) -> anyhow::Result<()> {
+    screen::check_terminal()?;
+    let (project, mut feed) = follow(args, config).await?;
+    let picture = picture(config, project.as_str());
+    let watch = Watch::Running(TimeDelta::zero());
+    let mut model = Model::new(picture, config.server.to_string(), None, watch, look::from(&args.look));
+    model.notice = config.warnings.first().cloned();
+    screen::open(model, Some(&mut feed), who(config.clone())).await
+}
+
+/// Asks the room whose key watches, until it answers.
+async fn who(config: Config) -> Option<String> {
+    loop {
+        if let Some(http) = config.access().ok().and_then(|access| Http::new(&access, room::PATIENCE).ok()) {
+            match http.me().await {
+                Ok(me) => return Some(me.owner),
+                Err(CallError::Unreachable(_)) => {}
+                Err(_) => return None,
+            }
+        }
+        tokio::time::sleep(ASK_AGAIN).await;
+    }
+}
+
+fn replayed(args: &WatchArgs, config: &Config, recording: Recording) -> anyhow::Result<()> {
+    let project = recording.header.project.clone();
+    let mut picture = picture(config, &project);
+    let owner = recording.header.owner.clone();
+    let first = recording.heard.first().map(|heard| heard.at);
+    let last = args.at.map(|at| at.to_utc()).or(recording.heard.last().map(|heard| heard.at));
+    let (Some(first), Some(last)) = (first, last) else {
+        return Err(Environment("nothing was recorded in that file by then".into()).into());
+    };
+    if args.json {
+        let mut out = std::io::stdout().lock();
+        for heard in &recording.heard {
+            writeln!(out, "{}", serde_json::to_string(heard)?)?;
+        }
+        return Ok(());
+    }
+    if args.once {
+        recording.heard.into_iter().for_each(|heard| picture.apply(heard));
+        std::io::stdout().write_all(report::plain::once(&picture, last).as_bytes())?;
+        return Ok(());
+    }
+    if args.plain || !screen::is_possible() {
+        let mut plain = Plain::new(picture, "a recording", owner, Zone::Local);
+        let mut out = std::io::stdout().lock();
+        for heard in recording.heard {
+            for line in plain.tick(heard.at).into_iter().chain(plain.heard(heard)) {
+                writeln!(out, "{line}")?;
+            }
+        }
+        return Ok(());
+    }
+    screen::check_terminal()?;
+    room::runtime()?.block_on(async {
+        let look = look::from(&args.look);
+        let nobody = std::future::ready(None);
+        if args.at.is_some() {
+            let mut model = Model::new(picture, "a recording".into(), owner, Watch::Still(last), look);
+            recording.heard.into_iter().for_each(|heard| update::heard(&mut model, heard));
+            return screen::open(model, None, nobody).await;
+        }
+        let shift = first - Utc::now();
+        let mut feed = Feed::replay(recording.heard, shift);
+        let model = Model::new(picture, "a recording".into(), owner, Watch::Running(shift), look);
+        screen::open(model, Some(&mut feed), nobody).await
+    })
 }

@@ -66,7 +66,7 @@ impl Http {
 
     /// The room as it is now.
     pub async fn snapshot(&self, project: &Slug) -> Result<Snapshot, CallError> {
-        parse(&self.snapshot_text(project).await?, &self.access)
+        parse(&self.snapshot_text(project).await?)
     }
 
     /// The room as it is now, as the server wrote it; it can be read as a [`Snapshot`].
@@ -79,7 +79,7 @@ impl Http {
                 return Err(words::status(status, &body, &self.access, Some(project.as_str())).into());
             }
         };
-        parse::<Snapshot>(&text, &self.access)?;
+        parse::<Snapshot>(&text)?;
         Ok(text)
     }
 
@@ -96,11 +96,11 @@ impl Http {
         let host = self.access.server.host();
         match self.projects().await {
             Ok(seen) if seen.iter().any(|slug| slug == project.as_str()) => {
-                Trouble::Lost(format!("the room at {host} shows {project} and then does not"))
+                Trouble::Lost(format!("the room lists {project} and does not show it"))
             }
             Ok(seen) if seen.is_empty() => Trouble::Refused(format!(
                 "this key sees no {project} and no other room at {host}; {}",
-                words::new_key(project.as_str())
+                words::new_key(&self.access, project.as_str(), words::PERSON)
             )),
             Ok(seen) => Trouble::Refused(format!(
                 "this key sees no {project} at {host}; it sees {}",
@@ -123,16 +123,13 @@ impl Http {
         of: Option<&str>,
     ) -> Result<T, CallError> {
         match self.ask(path, query).await? {
-            Answer::Text(text) => parse(&text, &self.access),
+            Answer::Text(text) => parse(&text),
             Answer::Other(status, body) => Err(words::status(status, &body, &self.access, of).into()),
         }
     }
 
     async fn ask(&self, path: &str, query: &[(&str, &str)]) -> Result<Answer, CallError> {
-        let lost = |error: &reqwest::Error| {
-            let host = self.access.server.host();
-            CallError::Unreachable(format!("{host}: {}", words::request(error, self.patience)))
-        };
+        let lost = |error: &reqwest::Error| CallError::Unreachable(words::request(error, self.patience));
         let request = self.client.get(self.access.server.url(path)).query(query);
         let request = request.header(AUTHORIZATION, self.access.token.header());
         let mut response = request.send().await.map_err(|e| lost(&e))?;
@@ -148,7 +145,7 @@ impl Http {
         if !status.is_success() {
             return Ok(Answer::Other(status.as_u16(), body));
         }
-        String::from_utf8(body).map(Answer::Text).map_err(|_| no_room(&self.access))
+        String::from_utf8(body).map(Answer::Text).map_err(|_| no_room())
     }
 }
 
@@ -169,12 +166,12 @@ pub(super) fn client(patience: Duration) -> Result<reqwest::Client, CallError> {
         .map_err(|_| CallError::Unreachable("this machine's trusted certificates can't be read".into()))
 }
 
-fn parse<T: DeserializeOwned>(text: &str, access: &Access) -> Result<T, CallError> {
-    serde_json::from_str(text).map_err(|_| no_room(access))
+fn parse<T: DeserializeOwned>(text: &str) -> Result<T, CallError> {
+    serde_json::from_str(text).map_err(|_| no_room())
 }
 
-fn no_room(access: &Access) -> CallError {
-    CallError::Unreachable(format!("what answers at {} is no prickle room", access.server.host()))
+fn no_room() -> CallError {
+    CallError::Unreachable("what answers there is no prickle room".into())
 }
 
 impl From<Trouble> for CallError {

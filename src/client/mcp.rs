@@ -26,11 +26,9 @@ pub async fn call(
     arguments: Map<String, Value>,
     patience: Duration,
 ) -> Result<Value, CallError> {
-    let host = access.server.host();
-    let late = || CallError::Unreachable(format!("{host}: no answer for {}", words::length(patience)));
-    let result = tokio::time::timeout(patience, converse(access, tool, arguments, patience))
-        .await
-        .map_err(|_| late())??;
+    let late = |_| CallError::Unreachable(format!("no answer for {}", words::length(patience)));
+    let conversation = converse(access, tool, arguments, patience);
+    let result = tokio::time::timeout(patience, conversation).await.map_err(late)??;
     let text = || {
         let texts: Vec<&str> =
             result.content.iter().filter_map(|block| Some(block.as_text()?.text.as_str())).collect();
@@ -42,9 +40,7 @@ pub async fn call(
     match result.structured_content {
         Some(value) => Ok(value),
         // Before structured results a room wrote the same as text.
-        None => serde_json::from_str(&text()).map_err(|_| {
-            CallError::Unreachable(format!("what answers at {host} does not speak like a prickle room"))
-        }),
+        None => serde_json::from_str(&text()).map_err(|_| strange()),
     }
 }
 
@@ -81,10 +77,9 @@ fn greeting(error: ClientInitializeError, access: &Access, patience: Duration) -
         }
         ClientInitializeError::JsonRpcError(error) => refusal(&error.message, access),
         ClientInitializeError::NoCompatibleProtocolVersion { .. } => {
-            let host = access.server.host();
-            CallError::Unreachable(format!("{host} speaks no version of MCP that this prickle knows"))
+            CallError::Unreachable("the room speaks no version of MCP that this prickle knows".into())
         }
-        _ => strange(access),
+        _ => strange(),
     }
 }
 
@@ -93,35 +88,37 @@ fn calling(error: &ServiceError, access: &Access, patience: Duration) -> CallErr
     match error {
         ServiceError::McpError(error) => refusal(&error.message, access),
         ServiceError::TransportSend(error) => transport(error.error.as_ref(), access, patience),
-        ServiceError::TransportClosed => {
-            CallError::Unreachable(format!("{}: the connection broke off", access.server.host()))
-        }
-        _ => strange(access),
+        ServiceError::TransportClosed => CallError::Unreachable("the connection broke off".into()),
+        _ => strange(),
     }
 }
 
 fn transport(error: &(dyn Error + 'static), access: &Access, patience: Duration) -> CallError {
     type Http = StreamableHttpError<reqwest::Error>;
-    let host = access.server.host();
     let mut cause = Some(error);
     while let Some(inner) = cause {
         match inner.downcast_ref::<Http>() {
-            Some(Http::AuthRequired(_)) => return words::status(401, &[], access, None).into(),
+            Some(Http::AuthRequired(_)) => return unknown_key(access),
             Some(Http::InsufficientScope(_)) => return words::status(403, &[], access, None).into(),
             Some(Http::HttpStatus(found)) => return words::status(found.status, &[], access, None).into(),
             Some(Http::Client(error)) => {
-                return CallError::Unreachable(format!("{host}: {}", words::request(error, patience)));
+                return CallError::Unreachable(words::request(error, patience));
             }
             Some(Http::UnexpectedServerResponse(text)) => {
                 return match answered(text) {
+                    Some((401, _)) => unknown_key(access),
                     Some((status, body)) => words::status(status, body.as_bytes(), access, None).into(),
-                    None => strange(access),
+                    None => strange(),
                 };
             }
             _ => cause = inner.source(),
         }
     }
-    strange(access)
+    strange()
+}
+
+fn unknown_key(access: &Access) -> CallError {
+    CallError::Unauthorized(words::unknown_key(access, None, "PROJECT", words::AGENT))
 }
 
 /// The status and body of an answer as the transport words it: `HTTP 403 Forbidden: the body`.
@@ -133,13 +130,10 @@ fn answered(text: &str) -> Option<(u16, &str)> {
 fn refusal(message: &str, access: &Access) -> CallError {
     match words::own_words(message.as_bytes(), access) {
         Some(said) => Trouble::Refused(format!("the room says: {said}")).into(),
-        None => strange(access),
+        None => strange(),
     }
 }
 
-fn strange(access: &Access) -> CallError {
-    CallError::Unreachable(format!(
-        "what answers at {} does not speak like a prickle room",
-        access.server.host()
-    ))
+fn strange() -> CallError {
+    CallError::Unreachable("what answers there does not speak like a prickle room".into())
 }

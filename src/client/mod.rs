@@ -26,7 +26,8 @@ pub enum CallError {
     /// The room does not take the key.
     #[error("{0}")]
     Unauthorized(String),
-    /// No room answered, or none that makes sense; trying again later may help.
+    /// Why no room answered, or none that makes sense: a few words to stand behind the address. Trying again
+    /// later may help.
     #[error("{0}")]
     Unreachable(String),
 }

@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 
 use crate::picture::Heard;
+use crate::wire::Time;
 
 /// The version that this prickle writes.
 const VERSION: u32 = 1;
@@ -110,6 +111,13 @@ pub struct Recording {
     pub heard: Vec<Heard>,
 }
 
+impl Recording {
+    /// Leaves out what was heard after `at`.
+    pub fn cut(&mut self, at: Time) {
+        self.heard.retain(|heard| heard.at <= at);
+    }
+}
+
 /// Reads a recording. A last line that was cut off while it was written is left out.
 pub fn read(path: &Path) -> Result<Recording, RecordingError> {
     let bad = |line: usize, why: String| RecordingError::Line { path: path.to_owned(), line, why };
@@ -152,4 +160,107 @@ pub fn read(path: &Path) -> Result<Recording, RecordingError> {
         number += 1;
     }
     Ok(Recording { header: Header { project: first.project, owner: first.owner }, heard })
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use std::time::Duration;
+
+    use super::*;
+    use crate::picture::News;
+    use crate::wire::feed::Frame;
+
+    fn heard(second: u32, news: News) -> Heard {
+        Heard { at: format!("2026-11-30T14:32:{second:02}Z").parse().unwrap(), news }
+    }
+
+    fn story() -> Vec<Heard> {
+        let gone = r#"{"type":"gone","seq":4,"at":"2026-11-30T14:32:03Z","agent_id":"acme/builder"}"#;
+        let other = r#"{"type":"weather","seq":5,"sky":"clear"}"#;
+        let at = "2026-11-30T14:32:01.5Z".parse().unwrap();
+        vec![
+            heard(0, News::Connecting),
+            heard(1, News::Live { epoch: "e".into(), seq: 3, server_time: at, resumed: false }),
+            heard(2, News::Snapshot { seq: 3, pulses: Vec::new() }),
+            heard(3, News::Event { frame: Frame::parse(gone).unwrap() }),
+            heard(4, News::Recent { events: vec![Frame::parse(other).unwrap()] }),
+            heard(5, News::Lost { why: "no answer".into(), retry_in: Duration::from_millis(480) }),
+        ]
+    }
+
+    fn header() -> Header {
+        Header { project: "website-v2".into(), owner: Some("acme".into()) }
+    }
+
+    fn recorded(folder: &Path) -> PathBuf {
+        let path = folder.join("room.jsonl");
+        let mut recorder = Recorder::create(&path, &header()).unwrap();
+        for heard in story() {
+            recorder.append(&heard).unwrap();
+        }
+        path
+    }
+
+    #[test]
+    fn what_was_written_is_read() {
+        let folder = tempfile::tempdir().unwrap();
+        let mut recording = read(&recorded(folder.path())).unwrap();
+        assert_eq!(recording, Recording { header: header(), heard: story() });
+        recording.cut("2026-11-30T14:32:02Z".parse().unwrap());
+        assert_eq!(recording.heard, story()[..3]);
+    }
+
+    #[test]
+    fn the_first_line_says_what_it_is() {
+        let folder = tempfile::tempdir().unwrap();
+        let text = std::fs::read_to_string(recorded(folder.path())).unwrap();
+        let first = r#"{"prickle":"recording","version":1,"project":"website-v2","owner":"acme"}"#;
+        assert_eq!(text.lines().next(), Some(first));
+        assert_eq!(text.lines().count(), 1 + story().len());
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_recording_is_private_and_replaces_no_file() {
+        use std::os::unix::fs::PermissionsExt;
+        let folder = tempfile::tempdir().unwrap();
+        let path = recorded(folder.path());
+        assert_eq!(std::fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o600);
+        let error = Recorder::create(&path, &header()).unwrap_err().to_string();
+        assert_eq!(error, format!("{}: is there already; name a new file to record into", path.display()));
+        assert_eq!(read(&path).unwrap().heard, story());
+    }
+
+    #[test]
+    fn a_line_that_was_cut_off_is_left_out() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = recorded(folder.path());
+        let text = std::fs::read_to_string(&path).unwrap();
+        std::fs::write(&path, &text[..text.len() - 9]).unwrap();
+        assert_eq!(read(&path).unwrap().heard, story()[..5]);
+    }
+
+    #[test]
+    fn a_fault_names_the_file_and_the_line() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("x");
+        let good = r#"{"prickle":"recording","version":1,"project":"p","owner":null}"#;
+        for (text, fault) in [
+            (String::new(), ", line 1: is not the first line of a recording"),
+            ("{\"at\":1}\n".into(), ", line 1: is not the first line of a recording"),
+            (
+                good.replace(":1", ":2"),
+                ", line 1: the recording has version 2, and this prickle reads version 1",
+            ),
+            (format!("{good}\n{{\"news\":\"connecting\"}}\n"), ", line 2: is not what a recording holds"),
+            (format!("{good}\nrubbish\nmore\n"), ", line 2: is not what a recording holds"),
+        ] {
+            std::fs::write(&path, &text).unwrap();
+            let error = read(&path).unwrap_err().to_string();
+            assert!(error.starts_with(&format!("{}{fault}", path.display())), "{error}");
+        }
+        let error = read(&folder.path().join("none")).unwrap_err().to_string();
+        assert!(error.ends_with("none: there is no such file or folder"), "{error}");
+    }
 }

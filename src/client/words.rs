@@ -10,6 +10,11 @@ use tungstenite::protocol::CloseFrame;
 
 use super::Access;
 
+/// The kind of key that watches a room, as `prickle key create` takes it.
+pub(super) const PERSON: &str = "person --owner OWNER";
+/// The kind of key that an agent reports with.
+pub(super) const AGENT: &str = "client --agent OWNER/NAME";
+
 /// What stands between us and the room's answer.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Trouble {
@@ -113,7 +118,7 @@ pub(super) fn close(frame: Option<&CloseFrame>, access: &Access, project: &str) 
     };
     let code = u16::from(frame.code);
     match code {
-        4401 => Trouble::Key(format!("this key was revoked; {}", new_key(project))),
+        4401 => Trouble::Key(format!("this key was revoked; {}", new_key(access, project, PERSON))),
         1000 | 1001 => Trouble::Lost("the room went away".into()),
         1012 => Trouble::Lost("the room is restarting".into()),
         1013 => Trouble::Lost("the room asks to try again later".into()),
@@ -133,10 +138,7 @@ pub(super) fn status(status: u16, body: &[u8], access: &Access, of: Option<&str>
         None => text,
     };
     match status {
-        401 => Trouble::Key(format!(
-            "the room at {host} does not know this key; {}",
-            new_key(of.unwrap_or("PROJECT"))
-        )),
+        401 => Trouble::Key(unknown_key(access, said.as_deref(), of.unwrap_or("PROJECT"), PERSON)),
         403 => Trouble::Refused(with(format!("the room at {host} refuses the request"))),
         404 => Trouble::Refused(match of {
             Some(project) => format!("the room at {host} has no {project}, or this key may not see it"),
@@ -148,14 +150,30 @@ pub(super) fn status(status: u16, body: &[u8], access: &Access, of: Option<&str>
              name the room's own address with --server"
         )),
         408 | 425 | 500..=599 => Trouble::Lost(with(format!("the room has trouble ({status})"))),
-        200..=299 => Trouble::Lost(format!("what answers at {host} is no prickle room")),
+        200..=299 => Trouble::Lost("what answers there is no prickle room".into()),
         _ => Trouble::Refused(with(format!("the room at {host} refuses the request ({status})"))),
     }
 }
 
-/// What to do without a key that works.
-pub(super) fn new_key(project: &str) -> String {
-    format!("make one with: prickle key create --kind person --owner OWNER --project {project} --save")
+/// The key is refused, and what to do. `whose` is the kind of key that is needed and whom it speaks for.
+pub(super) fn unknown_key(access: &Access, said: Option<&str>, project: &str, whose: &str) -> String {
+    let host = access.server.host();
+    let next = new_key(access, project, whose);
+    // Our own room says no more than this sentence; another's may have its own reasons.
+    match said.filter(|_| !access.server.is_loopback()) {
+        Some(said) => format!("the room at {host} does not take this key: {said}; {next}"),
+        None => format!("the room at {host} does not know this key; {next}"),
+    }
+}
+
+/// What to do without a key that works: make one where the room's database is.
+pub(super) fn new_key(access: &Access, project: &str, whose: &str) -> String {
+    let command = format!("prickle key create --kind {whose} --project {project}");
+    if access.server.is_loopback() {
+        format!("make one with: {command} --save")
+    } else {
+        format!("ask whoever runs the room for one (there: {command})")
+    }
 }
 
 /// What the room says of itself: the `detail` of problem details, or a short plain sentence. Cut, made safe,

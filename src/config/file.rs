@@ -93,7 +93,7 @@ impl Settings {
         let text = value.as_str().ok_or(false)?;
         match name {
             "server" => {
-                self.server = Some(text.parse().map_err(|e| e != BadServer::NoUrl || text.contains('@'))?)
+                self.server = Some(text.parse().map_err(|e| e != BadServer::NoUrl || text.contains('@'))?);
             }
             "token_file" if !text.is_empty() => self.token_file = Some(text.into()),
             "project" => self.project = Some(text.parse().map_err(|_| false)?),

@@ -5,7 +5,7 @@
 use chrono::TimeDelta;
 
 use crate::change::{self, Change};
-use crate::picture::{Claim, Connection, Happening, Heard, News, Picture, STALE_AFTER};
+use crate::picture::{Claim, Connection, Happening, Heard, IDLE_STALE_AFTER, News, Picture};
 use crate::wire::Time;
 use crate::wire::feed::Frame;
 use crate::wire::id::AgentId;
@@ -31,16 +31,10 @@ pub struct Plain {
 }
 
 impl Plain {
-    /// Nothing told yet of `project` at `host`. `owner` is whose failures come with their remedy.
-    pub fn new(project: &str, host: &str, owner: Option<String>, zone: Zone) -> Self {
-        Self {
-            picture: Picture::new(project),
-            host: host.to_owned(),
-            owner,
-            zone,
-            looked: None,
-            offline_since: None,
-        }
+    /// Nothing told yet of the room that `picture` knows nothing of yet, at `host`. `owner` is whose failures
+    /// come with their remedy.
+    pub fn new(picture: Picture, host: &str, owner: Option<String>, zone: Zone) -> Self {
+        Self { picture, host: host.to_owned(), owner, zone, looked: None, offline_since: None }
     }
 
     /// The lines that some news are worth, without line ends.
@@ -52,9 +46,10 @@ impl Plain {
             _ => None,
         };
         let unknown = match &heard.news {
-            News::Event { frame: Frame::Other(other) } => {
-                Some(format!("The room sent something new that this prickle does not know: {}.", shown::line(&other.kind)))
-            }
+            News::Event { frame: Frame::Other(other) } => Some(format!(
+                "The room sent something new that this prickle does not know: {}.",
+                shown::line(&other.kind)
+            )),
             _ => None,
         };
         let event = match &heard.news {
@@ -106,10 +101,10 @@ impl Plain {
         if self.picture.connection != Connection::Live {
             return Vec::new();
         }
-        let was_stale = |agent: &crate::picture::Agent| agent.claim(before).stale;
-        let aged = self.picture.agents().filter(|(_, a)| a.claim(now).stale && !was_stale(a));
+        let was_stale = |agent: &crate::picture::Agent| self.picture.claim(agent, before).stale;
+        let aged = self.picture.agents().filter(|(_, a)| self.picture.claim(a, now).stale && !was_stale(a));
         aged.map(|(id, agent)| {
-            let claim = agent.claim(now);
+            let claim = self.picture.claim(agent, now);
             let silent = words::span(TimeDelta::minutes(claim.age.num_minutes()));
             let (id, said) = (shown::line(id.as_str()), shown::line(claim.availability.as_str()));
             format!("{} {id} has said nothing for {silent}. It last said: {said}.", self.zone.second(now))
@@ -121,10 +116,10 @@ impl Plain {
     pub fn next_tick(&self, local: Time) -> Option<TimeDelta> {
         let now = self.picture.room_time(local);
         let waits = self.picture.agents().filter_map(|(_, agent)| {
-            let claim = agent.claim(now);
+            let claim = self.picture.claim(agent, now);
             let limit = match claim.availability {
-                Availability::Working | Availability::Online => STALE_AFTER,
-                Availability::Idle => crate::picture::IDLE_STALE_AFTER,
+                Availability::Working | Availability::Online => self.picture.stale_after,
+                Availability::Idle => IDLE_STALE_AFTER.max(self.picture.stale_after),
                 _ => return None,
             };
             (!claim.stale).then_some(limit - claim.age)
@@ -144,7 +139,8 @@ impl Plain {
                 let after = words::span(local - since);
                 let caught = match self.picture.log().last() {
                     Some(Happening::Outage { missed: Some(missed), .. })
-                        if self.picture.log().filter(|h| matches!(h, Happening::Outage { .. })).count() > outages =>
+                        if self.picture.log().filter(|h| matches!(h, Happening::Outage { .. })).count()
+                            > outages =>
                     {
                         format!(" {} caught up with.", words::count(*missed, "change"))
                     }
@@ -197,7 +193,11 @@ impl Plain {
                 Change::Task(None) => extra.push_str(" On no task."),
                 Change::Files(files) => {
                     let names: Vec<String> = files.iter().map(|f| shown::line(f)).collect();
-                    let files = if names.is_empty() { "No files".into() } else { format!("Files: {}", names.join(", ")) };
+                    let files = if names.is_empty() {
+                        "No files".into()
+                    } else {
+                        format!("Files: {}", names.join(", "))
+                    };
                     extra.push_str(&format!(" {files}."));
                 }
                 Change::Decided(decision) => extra.push_str(&format!(" It decided: {}", sentence(decision))),
@@ -205,7 +205,8 @@ impl Plain {
         }
         if state || !extra.is_empty() {
             let claim = shown::line(after.availability.as_str());
-            let doing = if after.doing.is_empty() { ".".into() } else { format!(": {}", sentence(&after.doing)) };
+            let doing =
+                if after.doing.is_empty() { ".".into() } else { format!(": {}", sentence(&after.doing)) };
             said.push(format!("{id} is {claim}{doing}{extra}"));
         }
     }
@@ -269,7 +270,7 @@ pub fn once(picture: &Picture, local: Time) -> String {
     let rows: Vec<[String; 3]> = picture
         .agents()
         .map(|(id, agent)| {
-            let claim: Claim<'_> = agent.claim(now);
+            let claim: Claim<'_> = picture.claim(agent, now);
             let told = match &agent.pulse.run_failure {
                 Some(failure) => hint::title(failure),
                 None => agent.pulse.doing.clone(),
@@ -297,7 +298,7 @@ mod tests {
 
     fn plain() -> Plain {
         let utc = chrono::FixedOffset::east_opt(0).unwrap();
-        Plain::new("website-v2", "127.0.0.1:7766", Some("acme".into()), Zone::Fixed(utc))
+        Plain::new(Picture::new("website-v2"), "127.0.0.1:7766", Some("acme".into()), Zone::Fixed(utc))
     }
 
     fn tell(plain: &mut Plain, at: &str, mut news: Value) -> Vec<String> {
@@ -336,9 +337,12 @@ mod tests {
                 "14:30:40 Failed: lumen/fixer, Codex is signed out. lumen must sign in to Codex."
             ]
         );
-        let now = pulse("14:31:10", json!({"doing": "Fixing\nthe loop", "branch": "fix/login", "run_failure":
+        let now = pulse(
+            "14:31:10",
+            json!({"doing": "Fixing\nthe loop", "branch": "fix/login", "run_failure":
             {"class": "auth", "step": "codex_sign_in"}, "intent": {"kind": "change", "paths": ["src/a.rs"],
-            "areas": ["auth"], "expires_at": "2026-11-30T15:01:10Z"}}));
+            "areas": ["auth"], "expires_at": "2026-11-30T15:01:10Z"}}),
+        );
         assert_eq!(
             tell(&mut p, "14:31:10", event("14:31:10", 8, &now)),
             [
@@ -348,10 +352,19 @@ mod tests {
         );
         assert!(tell(&mut p, "14:31:20", event("14:31:20", 9, &now)).is_empty(), "nothing new, nothing said");
         let lost = |ms: u64| json!({"news": "lost", "why": "connection refused", "retry_in": ms});
-        assert_eq!(tell(&mut p, "14:33:20", lost(500)), ["14:33:20 Offline: connection refused. Trying again until it works."]);
+        assert_eq!(
+            tell(&mut p, "14:33:20", lost(500)),
+            ["14:33:20 Offline: connection refused. Trying again until it works."]
+        );
         assert!(tell(&mut p, "14:33:21", lost(1000)).is_empty());
-        assert_eq!(tell(&mut p, "14:34:02", live("14:34:02", true, 10)), ["14:34:02 Live again after 42 seconds. 1 change caught up with."]);
-        let idle = pulse("14:33:31", json!({"availability": "idle", "doing": "Fixing\nthe loop", "branch": "fix/login"}));
+        assert_eq!(
+            tell(&mut p, "14:34:02", live("14:34:02", true, 10)),
+            ["14:34:02 Live again after 42 seconds. 1 change caught up with."]
+        );
+        let idle = pulse(
+            "14:33:31",
+            json!({"availability": "idle", "doing": "Fixing\nthe loop", "branch": "fix/login"}),
+        );
         assert_eq!(
             tell(&mut p, "14:34:02", event("14:33:31", 10, &idle)),
             [
@@ -366,11 +379,18 @@ mod tests {
     fn a_claim_that_gets_old_is_said_once() {
         let mut p = plain();
         tell(&mut p, "14:00:00", live("14:00:00", false, 1));
-        tell(&mut p, "14:00:00", json!({"news": "snapshot", "seq": 1, "pulses": [pulse("14:00:00", json!({}))]}));
+        tell(
+            &mut p,
+            "14:00:00",
+            json!({"news": "snapshot", "seq": 1, "pulses": [pulse("14:00:00", json!({}))]}),
+        );
         let at = |text: &str| format!("2026-11-30T{text}Z").parse::<Time>().unwrap();
         assert_eq!(p.next_tick(at("14:05:00")), Some(TimeDelta::minutes(10)));
         assert!(p.tick(at("14:14:59")).is_empty());
-        assert_eq!(p.tick(at("14:15:00")), ["14:15:00 lumen/fixer has said nothing for 15 minutes. It last said: working."]);
+        assert_eq!(
+            p.tick(at("14:15:00")),
+            ["14:15:00 lumen/fixer has said nothing for 15 minutes. It last said: working."]
+        );
         assert!(p.tick(at("14:16:00")).is_empty());
         assert_eq!(p.next_tick(at("14:16:00")), None);
     }
@@ -382,6 +402,11 @@ mod tests {
             "output_tokens": 0, "turns": null, "duration_ms": 250_000, "exit_code": null,
             "source": "client_reported", "reported_at": "2026-11-30T14:50:11Z"});
         let said = tell(&mut p, "14:50:11", json!({"news": "run", "agent_id": "acme/reviewer", "run": run}));
-        assert_eq!(said, ["14:50:11 Run of acme/reviewer on nav: exit code not known, tokens in not known, 0 out, 4 minutes 10 seconds."]);
+        assert_eq!(
+            said,
+            [
+                "14:50:11 Run of acme/reviewer on nav: exit code not known, tokens in not known, 0 out, 4 minutes 10 seconds."
+            ]
+        );
     }
 }

@@ -136,7 +136,7 @@ pub const TABLE: &[Binding] = &[
     bind!([named(KeyCode::Esc), key('h'), named(KeyCode::Left), named(KeyCode::Backspace)], Back, Inside, Some(("back", "back")), "one level back", Look),
     bind!([key('n')], NextNeedsYou, Agents, Some(("next that needs you", "needs you")), "next that needs you", Move),
     bind!([key('N')], LastNeedsYou, Agents, None, "the one before", Move),
-    bind!([named(KeyCode::Enter), key('l'), named(KeyCode::Right)], Open, List, Some(("open", "open")), "open: the whole pane", Look),
+    bind!([named(KeyCode::Enter), key('l'), named(KeyCode::Right)], Open, List, Some(("open", "open")), "open the agent", Look),
     bind!([key('j'), named(KeyCode::Down)], Down, Agents, None, "one line down", Move),
     bind!([key('k'), named(KeyCode::Up)], Up, Agents, None, "one line up", Move),
     bind!([ctrl('d')], HalfDown, Agents, None, "half a page down", Move),
@@ -147,8 +147,8 @@ pub const TABLE: &[Binding] = &[
     bind!([key('G'), named(KeyCode::End)], End, Agents, None, "last", Move),
     bind!([named(KeyCode::Tab), named(KeyCode::BackTab)], OtherPane, Agents, None, "other pane", Look),
     bind!([key('q')], Quit, Always, Some(("quit", "quit")), "quit", Leave),
-    bind!([ctrl('c')], Quit, Always, None, "quit, whatever is open", Leave),
-    bind!([ctrl('z')], Suspend, Always, None, "suspend; fg comes back", Leave),
+    bind!([ctrl('c')], Quit, Always, None, "quit always", Leave),
+    bind!([ctrl('z')], Suspend, Always, None, "suspend", Leave),
     bind!([key('?')], Help, Always, Some(("help", "help")), "this help", Look),
 ];
 

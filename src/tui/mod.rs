@@ -30,9 +30,11 @@ const FRAME: Duration = Duration::from_millis(16);
 /// Most news and keys taken in before the next picture.
 const DRAIN: usize = 1024;
 
-/// What can end or interrupt the loop from outside.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+/// What reaches the loop beside news and keys.
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Signal {
+    /// Whose key watches, once the room has told it.
+    Owner(String),
     /// A signal with this number asks us to end.
     End(i32),
     /// SIGTSTP: stop, as Ctrl-Z does.
@@ -121,11 +123,15 @@ where
                 Some(Signal::Hangup) => return Ok(Ended::Signal(1)),
                 Some(Signal::Suspend) => effect = Some(Effect::Suspend),
                 Some(Signal::Continue) => screen.forget(),
+                Some(Signal::Owner(owner)) => model.owner = Some(owner),
                 None => return Ok(Ended::Quit),
             },
             () = sleep(wait) => {}
         }
         pending = true;
+        if let Some(trouble) = feed.as_deref_mut().and_then(Feed::trouble) {
+            model.notice = Some(trouble);
+        }
         match effect {
             Some(Effect::Quit) => return Ok(Ended::Quit),
             Some(Effect::Retry) => {

@@ -9,6 +9,7 @@ mod socket;
 use std::sync::Arc;
 use std::time::Duration;
 
+use chrono::{TimeDelta, Utc};
 use tokio::sync::{Notify, mpsc};
 use tokio_tungstenite::tungstenite::Utf8Bytes;
 
@@ -16,6 +17,7 @@ use self::backoff::Backoff;
 use self::order::Order;
 use self::socket::End;
 use super::Access;
+use super::recording::Recorder;
 use crate::picture::{Heard, News};
 use crate::wire::id::Slug;
 
@@ -65,12 +67,31 @@ impl Default for Options {
 pub struct Feed {
     news: mpsc::Receiver<Heard>,
     retry: Arc<Notify>,
+    recorder: Option<Recorder>,
+    trouble: Option<String>,
 }
 
 impl Feed {
     /// Starts to follow `project`. Needs a running tokio runtime.
     pub fn spawn(source: Source, project: Slug, options: Options) -> Self {
         Self::start(source, project, options, None)
+    }
+
+    /// Plays a recording: each of its news when it is due by the machine's clock plus `shift`. Stays open at
+    /// its end, as a quiet room does.
+    pub fn replay(heard: Vec<Heard>, shift: TimeDelta) -> Self {
+        let (sender, news) = mpsc::channel(Options::default().queue);
+        tokio::spawn(async move {
+            for heard in heard {
+                let wait = (heard.at - (Utc::now() + shift)).to_std().unwrap_or_default();
+                tokio::time::sleep(wait).await;
+                if sender.send(heard).await.is_err() {
+                    return;
+                }
+            }
+            sender.closed().await;
+        });
+        Self { news, retry: Arc::new(Notify::new()), recorder: None, trouble: None }
     }
 
     /// As [`Self::spawn`]; also gives every frame of the room as it was sent, repetitions included.
@@ -102,17 +123,39 @@ impl Feed {
             retry: Arc::clone(&retry),
         };
         tokio::spawn(task.run());
-        Self { news, retry }
+        Self { news, retry, recorder: None, trouble: None }
+    }
+
+    /// Writes down from now on what is taken from the feed.
+    pub fn record(&mut self, recorder: Recorder) {
+        self.recorder = Some(recorder);
+    }
+
+    /// Why the recording has ended, said once: a full disk is no reason to stop watching.
+    pub fn trouble(&mut self) -> Option<String> {
+        self.trouble.take()
     }
 
     /// The next news. `None` only after the task has ended, which it does not by itself.
     pub async fn next(&mut self) -> Option<Heard> {
-        self.news.recv().await
+        let heard = self.news.recv().await?;
+        self.write_down(&heard);
+        Some(heard)
     }
 
     /// The next news if some are waiting already.
     pub fn try_next(&mut self) -> Option<Heard> {
-        self.news.try_recv().ok()
+        let heard = self.news.try_recv().ok()?;
+        self.write_down(&heard);
+        Some(heard)
+    }
+
+    fn write_down(&mut self, heard: &Heard) {
+        let Some(recorder) = &mut self.recorder else { return };
+        if let Err(error) = recorder.append(heard) {
+            self.trouble = Some(format!("the recording has ended: {error}"));
+            self.recorder = None;
+        }
     }
 
     /// Tries to connect now: wakes a feed that waits after a loss, and one that was refused, which then

@@ -133,3 +133,250 @@ fn joined(mut all: Vec<Pulse>, more: Vec<Pulse>) -> Vec<Pulse> {
     all.extend(more);
     all
 }
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use std::collections::BTreeMap;
+
+    use proptest::prelude::*;
+    use serde_json::json;
+
+    use super::*;
+
+    const EPOCH: &str = "e1";
+
+    fn frame(value: serde_json::Value) -> Frame {
+        Frame::parse(&value.to_string()).unwrap()
+    }
+
+    fn hello(epoch: &str, seq: u64, resumed: bool) -> Frame {
+        let time = "2026-11-30T14:32:00Z";
+        frame(json!({"type": "hello", "epoch": epoch, "seq": seq, "server_time": time, "resumed": resumed}))
+    }
+
+    fn pulse(agent: usize, doing: u64) -> serde_json::Value {
+        json!({"agent_id": format!("acme/a{agent}"), "owner": "acme", "project": "p", "availability": "working",
+               "doing": doing.to_string(), "task_id": null, "branch": null, "files": [], "last_decision": null,
+               "updated_at": "2026-11-30T14:32:00Z"})
+    }
+
+    fn event(seq: u64) -> Frame {
+        let agent = usize::try_from(seq % 3).unwrap();
+        frame(json!({"type": "pulse", "seq": seq, "at": "2026-11-30T14:32:00Z", "pulse": pulse(agent, seq)}))
+    }
+
+    fn part(seq: u64, pulses: &[serde_json::Value], part: u32, last: bool) -> Frame {
+        frame(json!({"type": "snapshot", "seq": seq, "pulses": pulses, "part": part, "last": last}))
+    }
+
+    fn hear(order: &mut Order, frames: impl IntoIterator<Item = Frame>) -> Result<Vec<String>, Broken> {
+        let mut news = Vec::new();
+        frames.into_iter().try_for_each(|frame| order.hear(frame, &mut news))?;
+        Ok(news.iter().map(name).collect())
+    }
+
+    fn name(news: &News) -> String {
+        match news {
+            News::Live { resumed, .. } => if *resumed { "resumed" } else { "live" }.into(),
+            News::Snapshot { seq, pulses } => format!("snapshot {seq} of {}", pulses.len()),
+            News::Event { frame } => format!("event {}", frame.seq().unwrap()),
+            other => format!("{other:?}"),
+        }
+    }
+
+    /// An order that has been told all up to `seq`.
+    fn told(seq: u64) -> Order {
+        let mut order = Order::default();
+        order.begin();
+        hear(&mut order, [hello(EPOCH, seq, false), part(seq, &[], 0, true)]).unwrap();
+        order
+    }
+
+    #[test]
+    fn a_picture_is_told_when_it_is_whole() {
+        let mut order = Order::default();
+        order.begin();
+        assert_eq!(hear(&mut order, [hello(EPOCH, 7, false)]).unwrap(), ["live"]);
+        assert_eq!(hear(&mut order, [part(7, &[pulse(0, 1)], 0, false)]).unwrap(), [""; 0]);
+        assert_eq!(order.after(), None, "half a picture is nothing to resume after");
+        assert_eq!(hear(&mut order, [part(7, &[pulse(1, 2)], 1, true)]).unwrap(), ["snapshot 7 of 2"]);
+        assert_eq!(order.after().unwrap(), "e1.7");
+    }
+
+    #[test]
+    fn events_amid_the_parts_of_a_picture_follow_it() {
+        let mut order = Order::default();
+        order.begin();
+        let frames = [
+            hello(EPOCH, 7, false),
+            part(7, &[], 0, false),
+            event(7),
+            event(8),
+            part(7, &[], 1, false),
+            event(9),
+            part(7, &[], 2, true),
+        ];
+        assert_eq!(hear(&mut order, frames).unwrap(), ["live", "snapshot 7 of 0", "event 8", "event 9"]);
+    }
+
+    #[test]
+    fn a_part_that_is_missing_or_of_another_picture_is_a_gap() {
+        for wrong in [part(7, &[], 2, true), part(8, &[], 1, true)] {
+            let mut order = Order::default();
+            order.begin();
+            assert_eq!(
+                hear(&mut order, [hello(EPOCH, 7, false), part(7, &[], 0, false), wrong]),
+                Err(Broken::Gap)
+            );
+            assert_eq!(order.after(), None);
+        }
+    }
+
+    #[test]
+    fn a_picture_that_begins_anew_replaces_the_half_one() {
+        let mut order = told(3);
+        let frames = [part(5, &[pulse(0, 1)], 0, false), part(6, &[], 0, true), event(7)];
+        assert_eq!(hear(&mut order, frames).unwrap(), ["snapshot 6 of 0", "event 7"]);
+    }
+
+    #[test]
+    fn an_event_is_told_once() {
+        let mut order = told(3);
+        assert_eq!(
+            hear(&mut order, [event(2), event(3), event(4), event(4), event(5)]).unwrap(),
+            ["event 4", "event 5"]
+        );
+    }
+
+    #[test]
+    fn a_number_that_is_left_out_is_a_gap() {
+        let mut order = told(3);
+        assert_eq!(hear(&mut order, [event(5)]), Err(Broken::Gap));
+        assert_eq!(order.after().unwrap(), "e1.3", "nothing after the gap was told");
+        order.forget();
+        assert_eq!(order.after(), None);
+    }
+
+    #[test]
+    fn a_half_picture_does_not_lose_where_we_were() {
+        let mut order = told(3);
+        order.begin();
+        hear(&mut order, [hello(EPOCH, 9, false), part(9, &[], 0, false)]).unwrap();
+        assert_eq!(order.after().unwrap(), "e1.3");
+    }
+
+    #[test]
+    fn a_room_resumes_only_where_we_were() {
+        for (epoch, seq, result) in [
+            (EPOCH, 3, Ok(vec!["resumed".to_owned()])),
+            (EPOCH, 2, Err(Broken::Gap)),
+            ("e2", 3, Err(Broken::Gap)),
+        ] {
+            let mut order = told(3);
+            order.begin();
+            assert_eq!(hear(&mut order, [hello(epoch, seq, true)]), result, "{epoch}.{seq}");
+        }
+        let mut fresh = Order::default();
+        fresh.begin();
+        assert_eq!(hear(&mut fresh, [hello(EPOCH, 0, true)]), Err(Broken::Gap));
+    }
+
+    #[test]
+    fn the_first_frame_is_hello_and_no_later_one() {
+        for first in [event(1), part(1, &[], 0, true), frame(json!({"type": "weather"}))] {
+            let mut order = Order::default();
+            order.begin();
+            assert_eq!(hear(&mut order, [first]), Err(Broken::NoHello));
+        }
+        assert_eq!(hear(&mut told(3), [hello(EPOCH, 3, false)]), Err(Broken::Gap));
+    }
+
+    #[test]
+    fn an_event_before_any_picture_is_a_gap() {
+        let mut order = told(3);
+        order.begin();
+        assert_eq!(hear(&mut order, [hello(EPOCH, 4, false), event(4)]), Err(Broken::Gap));
+    }
+
+    #[test]
+    fn a_newer_rooms_events_keep_their_place_and_its_other_frames_are_passed_over() {
+        let mut order = told(3);
+        let frames = [
+            frame(json!({"type": "weather", "sky": "clear"})),
+            frame(json!({"type": "weather", "seq": 4, "sky": "clear"})),
+            event(5),
+        ];
+        assert_eq!(hear(&mut order, frames).unwrap(), ["event 4", "event 5"]);
+    }
+
+    /// What a room of `seq` events holds: agent to what it said last.
+    fn truth(seq: u64) -> BTreeMap<String, String> {
+        (1..=seq).map(|n| (format!("acme/a{}", n % 3), n.to_string())).collect()
+    }
+
+    /// One connection of a random room: whether it would resume, how far behind a picture may be, in how many
+    /// parts it comes, after how many events the connection breaks, and which events come twice.
+    type Visit = (bool, u64, usize, u64, Vec<u64>);
+
+    fn apply(picture: &mut BTreeMap<String, String>, last: &mut u64, news: News) {
+        match news {
+            News::Snapshot { seq, pulses } => {
+                *picture = pulses.into_iter().map(|p| (p.agent_id.to_string(), p.doing)).collect();
+                *last = seq;
+            }
+            News::Event { frame } => {
+                let seq = frame.seq().unwrap();
+                assert_eq!(seq, *last + 1, "each event once, in order");
+                let Frame::Pulse { pulse, .. } = frame else { panic!("only pulses are sent") };
+                picture.insert(pulse.agent_id.to_string(), pulse.doing);
+                *last = seq;
+            }
+            _ => {}
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn whatever_breaks_the_picture_is_the_room(
+            visits in prop::collection::vec((any::<bool>(), 0..4_u64, 1..4_usize, 0..9_u64, prop::collection::vec(0..30_u64, 0..4)), 1..12)
+        ) {
+            let visits: Vec<Visit> = visits;
+            let (mut order, mut picture, mut last, mut room) = (Order::default(), BTreeMap::new(), 0, 3);
+            for (resumes, ahead, parts, events, twice) in visits {
+                order.begin();
+                room += ahead;
+                let mut frames = Vec::new();
+                let mut sent = match order.after().filter(|_| resumes) {
+                    Some(after) => {
+                        frames.push(hello(EPOCH, room, true));
+                        after.strip_prefix("e1.").unwrap().parse::<u64>().unwrap()
+                    }
+                    None => {
+                        frames.push(hello(EPOCH, room, false));
+                        let all: Vec<_> =
+                            truth(room).into_iter().map(|(id, doing)| pulse(id[6..].parse().unwrap(), doing.parse().unwrap())).collect();
+                        for n in 0..parts {
+                            let some = &all[all.len() * n / parts..all.len() * (n + 1) / parts];
+                            frames.push(part(room, some, u32::try_from(n).unwrap(), n + 1 == parts));
+                        }
+                        room
+                    }
+                };
+                for _ in 0..events {
+                    sent += 1;
+                    room = room.max(sent);
+                    frames.push(event(sent));
+                    frames.extend(twice.iter().filter(|n| **n > 0 && **n <= sent).map(|n| event(*n)));
+                }
+                for frame in frames {
+                    let mut news = Vec::new();
+                    order.hear(frame, &mut news).unwrap();
+                    news.into_iter().for_each(|news| apply(&mut picture, &mut last, news));
+                }
+                prop_assert_eq!(&picture, &truth(last));
+                prop_assert_eq!(last, sent);
+            }
+        }
+    }
+}

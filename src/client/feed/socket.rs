@@ -143,6 +143,15 @@ async fn listen(
     let mut dead = Instant::now() + options.dead;
     loop {
         tokio::select! {
+            // In this order: a flood of messages must not silence us, and what has come already counts more
+            // than that it came late (the whole process may have been stopped).
+            biased;
+            _ = ping.tick() => {
+                let sent = tokio::time::timeout_at(dead, socket.send(Message::Ping(Bytes::new()))).await;
+                if let Ok(Err(error)) = sent {
+                    return End::Lost(words::socket(&error));
+                }
+            }
             message = socket.next() => {
                 let text = match message {
                     Some(Ok(Message::Text(text))) => text,
@@ -165,12 +174,6 @@ async fn listen(
                 // Counted from when we were ready to listen, not from when the room spoke: while the
                 // reader keeps us waiting, the silence is ours.
                 dead = Instant::now() + options.dead;
-            }
-            _ = ping.tick() => {
-                let sent = tokio::time::timeout_at(dead, socket.send(Message::Ping(Bytes::new()))).await;
-                if let Ok(Err(error)) = sent {
-                    return End::Lost(words::socket(&error));
-                }
             }
             () = tokio::time::sleep_until(dead) => {
                 return End::Lost(format!("no answer for {}", words::length(options.dead)));

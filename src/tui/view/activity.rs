@@ -51,7 +51,10 @@ fn line(model: &Model, happening: &Happening) -> Option<Line<'static>> {
                 Change::Cleared => "✓",
                 _ => " ",
             };
-            (Some(at), mark, after.agent_id.to_string(), words::changes(&changes))
+            // What weighs most stands alone; the rest is in the detail.
+            let alone = matches!(changes[0], Change::Failed(_) | Change::Cleared | Change::Intends { .. });
+            let told = if alone { &changes[..1] } else { &changes[..] };
+            (Some(at), mark, after.agent_id.to_string(), words::changes(told))
         }
         Happening::Gone { at, agent_id } => (Some(at), " ", agent_id.to_string(), "left the room".to_owned()),
         Happening::Unknown { kind } => (

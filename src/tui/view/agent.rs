@@ -159,7 +159,7 @@ fn others(model: &Model, hint: &hint::Hint, width: usize, out: &mut Vec<Line<'st
 fn claimed(model: &Model, agent: &Agent, width: usize, out: &mut Vec<Line<'static>>) {
     let theme = &model.look.theme;
     let now = model.picture.room_time(model.local());
-    let state = agent.claim(now);
+    let state = model.picture.claim(agent, now);
     let said = format!(" {}", claim(model, agent));
     let at = format!("last report {}", model.look.zone.near(agent.pulse.updated_at, now));
     let style = if state.past { theme.muted } else { theme.availability(state.availability) };

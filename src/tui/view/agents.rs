@@ -143,7 +143,7 @@ fn agent_row(
     let end = model.look.glyphs.end();
     let selected = model.selected.as_ref() == Some(id);
     let now = model.picture.room_time(model.local());
-    let state = agent.claim(now);
+    let state = model.picture.claim(agent, now);
     let availability = theme.availability(state.availability);
     let quiet = state.past || availability == theme.muted;
     let body = if quiet { theme.muted } else { theme.text };

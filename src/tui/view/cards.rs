@@ -20,7 +20,7 @@ fn card(model: &Model, width: u16, id: &AgentId, agent: &Agent) -> Vec<Line<'sta
     let end = model.look.glyphs.end();
     let wide = usize::from(width);
     let now = model.picture.room_time(model.local());
-    let state = agent.claim(now);
+    let state = model.picture.claim(agent, now);
     let failure = agent.pulse.run_failure.as_ref();
     let selected = model.touched && model.pane == Pane::List && model.selected.as_ref() == Some(id);
     let mark = if failure.is_some() { Span::styled("!", theme.error) } else { Span::raw(" ") };

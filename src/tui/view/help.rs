@@ -33,7 +33,7 @@ pub fn lines(model: &Model, area: Rect) -> Vec<Line<'static>> {
             let keys: Vec<String> = binding.keys.iter().take(2).map(|k| k.name()).collect();
             let keys = model.look.glyphs.tell(&keys.join(" ")).into_owned();
             out.push(vec![
-                Span::styled(format!("  {keys:<14}"), theme.hint),
+                Span::styled(format!("  {keys:<15}"), theme.hint),
                 Span::styled(binding.help, theme.text),
             ]);
         }

@@ -216,7 +216,7 @@ fn field(model: &Model, out: &mut Vec<Line<'static>>, width: usize, name: &str, 
 
 /// What a claim says, with its sign of age.
 fn claim(model: &Model, agent: &crate::picture::Agent) -> String {
-    let claim = agent.claim(model.picture.room_time(model.local()));
+    let claim = model.picture.claim(agent, model.picture.room_time(model.local()));
     model.look.glyphs.tell(&words::claim_and_age(&claim)).into_owned()
 }
 

@@ -1,0 +1,94 @@
+//! What the commands that ask a room have in common.
+
+use std::io::Write;
+use std::time::Duration;
+
+use tokio::runtime::{Builder, Runtime};
+
+use super::{Environment, Stopped};
+use crate::client::CallError;
+use crate::client::http::Http;
+use crate::config::Config;
+use crate::wire::id::Slug;
+
+/// How long a command waits for a room's answer.
+pub(super) const PATIENCE: Duration = Duration::from_secs(15);
+
+/// How long it waits for what would only make a message better.
+pub(super) const COURTESY: Duration = Duration::from_secs(2);
+
+/// One thread is enough for one connection.
+pub(super) fn runtime() -> anyhow::Result<Runtime> {
+    Ok(Builder::new_current_thread().enable_all().build()?)
+}
+
+/// Says on stderr what is odd about the settings.
+pub(super) fn warn(config: &Config) {
+    for warning in &config.warnings {
+        note(warning);
+    }
+}
+
+/// A line on stderr, which must be safe to show.
+pub(super) fn note(text: &str) {
+    // With nobody to read it there is nobody to tell.
+    let _ = writeln!(std::io::stderr(), "prickle: {text}");
+}
+
+/// The room that was named on the command line or in the settings; where none was, the error says how to name
+/// one, and which ones the key sees.
+pub(super) async fn project(config: &Config, given: Option<Slug>) -> anyhow::Result<Slug> {
+    if let Some(project) = config.project(given) {
+        return Ok(project);
+    }
+    let http = config.access().ok().and_then(|access| Http::new(&access, COURTESY).ok());
+    let seen = match http {
+        Some(http) => http.projects().await.unwrap_or_default(),
+        None => Vec::new(),
+    };
+    Err(config.no_project(&seen).into())
+}
+
+/// Why a room did not answer, with the next step.
+pub(super) fn no_answer(config: &Config, error: CallError) -> Environment {
+    let server = &config.server;
+    Environment(match error {
+        CallError::Refused(text) | CallError::Unauthorized(text) => text,
+        CallError::Unreachable(why) if server.is_loopback() => {
+            format!("no room to be reached at {server} ({why}); start one with: prickle serve")
+        }
+        CallError::Unreachable(why) => {
+            format!("no room to be reached at {server} ({why}); is that its address? --server names another")
+        }
+    })
+}
+
+/// Runs `work` until it is done or a signal asks to stop.
+pub(super) fn run(work: impl Future<Output = anyhow::Result<()>>) -> anyhow::Result<()> {
+    let runtime = runtime()?;
+    let result = runtime.block_on(async {
+        tokio::select! {
+            result = work => result,
+            signal = stop() => Err(Stopped(signal?).into()),
+        }
+    });
+    // A write that nobody takes must not keep the program from ending.
+    runtime.shutdown_background();
+    result
+}
+
+#[cfg(unix)]
+async fn stop() -> std::io::Result<i32> {
+    use tokio::signal::unix::{SignalKind, signal};
+    let (mut interrupt, mut terminate) = (signal(SignalKind::interrupt())?, signal(SignalKind::terminate())?);
+    Ok(tokio::select! {
+        _ = interrupt.recv() => 2,
+        _ = terminate.recv() => 15,
+    })
+}
+
+#[cfg(not(unix))]
+async fn stop() -> std::io::Result<i32> {
+    tokio::signal::ctrl_c().await?;
+    Ok(2)
+}
