@@ -23,7 +23,7 @@ pub(super) async fn bounded(State(room): State<Room>, request: Request, next: Ne
     let announced = parts.headers.get(CONTENT_LENGTH).and_then(|v| v.to_str().ok()?.parse::<u64>().ok());
     let limit = room.options.body_timeout;
     if announced.is_some_and(|n| n > BODY_MAX as u64) {
-        return too_large(body, limit);
+        return too_large(body, room.options.linger);
     }
     let mut stream = body.into_data_stream();
     let mut whole = Vec::new();
@@ -39,7 +39,7 @@ pub(super) async fn bounded(State(room): State<Room>, request: Request, next: Ne
     });
     match read.await.unwrap_or(Err(Unread::Slow)) {
         Ok(()) => next.run(Request::from_parts(parts, Body::from(whole))).await,
-        Err(Unread::TooLarge) => too_large(Body::from_stream(stream), limit),
+        Err(Unread::TooLarge) => too_large(Body::from_stream(stream), room.options.linger),
         Err(Unread::Slow) => {
             let why = format!("The request's body did not arrive within {} seconds.", limit.as_secs());
             Problem::new(StatusCode::REQUEST_TIMEOUT, why).plain()

@@ -105,7 +105,7 @@ impl Database {
         let check = |c: &Connection| c.query_row("PRAGMA quick_check(1)", [], |row| row.get::<_, String>(0));
         match check(&connection) {
             Ok(found) if found == "ok" => {}
-            Ok(found) => return Err(damaged(&self.path, found)),
+            Ok(found) => return Err(damaged(&self.path, found.replace('\n', " "))),
             Err(e) => return Err(self.explained(&e)),
         }
         self.finish(connection)

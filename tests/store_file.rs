@@ -1,0 +1,230 @@
+//! The database file: private from creation, one room at a time, and what is not ours is refused and left alone.
+#![allow(clippy::unwrap_used)]
+
+#[path = "common/database.rs"]
+mod database;
+
+use std::fs::{self, File};
+use std::io::{Seek, SeekFrom, Write};
+use std::os::unix::fs::{MetadataExt, PermissionsExt, chown};
+use std::os::unix::process::CommandExt;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+use database::{Database, pulse, say, website};
+use prickle::rules::Kind;
+use prickle::server::store::Store;
+use serde_json::json;
+use tempfile::TempDir;
+
+const PRICKLE: &str = env!("CARGO_BIN_EXE_prickle");
+
+fn mode(path: &Path) -> u32 {
+    fs::metadata(path).unwrap().permissions().mode() & 0o777
+}
+
+/// That a room can't be opened on `path`, with the path, this cause and this remedy, and that the file stays
+/// byte for byte what it was.
+fn refused(database: &Database, path: &Path, cause: &str, remedy: &str) {
+    let before = fs::read(path).ok();
+    let text = Store::open(path, database.options()).unwrap_err().to_string();
+    assert!(text.contains(&path.display().to_string()), "{text}");
+    assert!(text.contains(cause) && text.contains(remedy), "{text}");
+    assert!(!text.contains('\n'), "{text}");
+    assert_eq!(fs::read(path).ok(), before, "{cause}: the file was changed");
+}
+
+/// A closed database with enough in it to have pages of every table.
+async fn full() -> Database {
+    let database = Database::new();
+    let store = database.open();
+    let agent = database.agent(&store);
+    for i in 0..50 {
+        let report = json!({"doing": format!("step {i}"), "files": vec!["x".repeat(300); 10]});
+        pulse(&store, &agent, report).await.unwrap();
+    }
+    store.close().await;
+    database
+}
+
+#[test]
+fn case_f09_files_are_private_from_creation_whatever_the_umask() {
+    for umask in ["000", "022"] {
+        let folder = TempDir::new().unwrap();
+        let made = folder.path().join("new/deep");
+        let path = made.join("room.db");
+        let create = || {
+            let script = format!(
+                "umask {umask}; exec '{PRICKLE}' key create --kind person --owner acme --all --db '{}'",
+                path.display()
+            );
+            assert!(Command::new("sh").args(["-c", &script]).output().unwrap().status.success());
+        };
+        create();
+        assert_eq!(
+            (mode(made.parent().unwrap()), mode(&made), mode(&path)),
+            (0o700, 0o700, 0o600),
+            "{umask}"
+        );
+        // While it is open its log is beside it; while a room runs, its lock too.
+        let database = Database { folder, path: path.clone(), clock: Default::default() };
+        let store = database.open();
+        create();
+        for name in ["room.db", "room.db-wal", "room.db-shm", "room.db.lock"] {
+            assert_eq!(mode(&made.join(name)), 0o600, "{name} with umask {umask}");
+        }
+        drop(store);
+    }
+}
+
+#[test]
+fn an_empty_file_is_a_new_database_and_becomes_private() {
+    let database = Database::new();
+    File::create(&database.path).unwrap();
+    fs::set_permissions(&database.path, fs::Permissions::from_mode(0o644)).unwrap();
+    assert_eq!(database.open().snapshot(&website()).seq, 0);
+    assert_eq!(mode(&database.path), 0o600);
+}
+
+#[tokio::test]
+async fn a_second_room_is_refused_and_the_lock_goes_with_the_first() {
+    let database = Database::new();
+    let store = database.open();
+    let link = database.folder.path().join("link.db");
+    std::os::unix::fs::symlink(&database.path, &link).unwrap();
+    for path in [&database.path, &link] {
+        let text = Store::open(path, database.options()).unwrap_err().to_string();
+        assert!(text.contains("another room is running on it") && text.contains("--db"), "{text}");
+    }
+    let agent = database.agent(&store);
+    say(&store, &agent, "the first goes on").await;
+    store.close().await;
+    assert_eq!(database.open().snapshot(&website()).seq, 1);
+}
+
+#[test]
+fn what_is_no_database_file_is_refused() {
+    let database = Database::new();
+    let folder = database.folder.path();
+    refused(&database, folder, "it is a folder", "room.db");
+    assert_eq!(fs::read_dir(folder).unwrap().count(), 0, "and nothing was put into it");
+    refused(&database, Path::new("/dev/null"), "it is no regular file", "--db");
+    let text = folder.join("notes.txt");
+    fs::write(&text, "milk, eggs").unwrap();
+    refused(&database, &text, "it is no SQLite database", "--db");
+    refused(&database, &text.join("room.db"), "Not a directory", "--db");
+    let short = folder.join("short.db");
+    fs::write(&short, b"SQLite format 3\0 and then no more").unwrap();
+    refused(&database, &short, "it is damaged", "backup");
+    assert!(!folder.join("notes.txt.lock").exists());
+}
+
+#[test]
+fn another_programs_database_is_refused() {
+    let database = Database::new();
+    let other = rusqlite::Connection::open(&database.path).unwrap();
+    other.execute_batch("CREATE TABLE songs (title TEXT)").unwrap();
+    refused(&database, &database.path, "the SQLite database of another program", "--db");
+}
+
+#[tokio::test]
+async fn a_newer_database_is_refused_also_where_only_its_log_says_so() {
+    let database = full().await;
+    let sql = database.sql();
+    sql.execute_batch("PRAGMA user_version = 99").unwrap();
+    let cause = "a newer prickle wrote it (its version is 99, this program knows 1)";
+    // As a crash would leave it: the newest header is in the log, not in the file.
+    let copy = database.folder.path().join("copy.db");
+    fs::copy(&database.path, &copy).unwrap();
+    fs::copy(database.path.with_extension("db-wal"), copy.with_extension("db-wal")).unwrap();
+    refused(&database, &copy, cause, "update prickle");
+    drop(sql);
+    refused(&database, &database.path, cause, "update prickle");
+}
+
+#[tokio::test]
+async fn a_damaged_database_is_refused() {
+    let database = full().await;
+    let length = fs::metadata(&database.path).unwrap().len();
+    let whole = fs::read(&database.path).unwrap();
+    for page in [1, 4, length / 4096 / 2, length / 4096 - 1] {
+        let mut file = File::options().write(true).open(&database.path).unwrap();
+        file.seek(SeekFrom::Start(page * 4096)).unwrap();
+        file.write_all(&[0xa5; 4096]).unwrap();
+        refused(&database, &database.path, "it is damaged", "put a backup in its place");
+        fs::write(&database.path, &whole).unwrap();
+    }
+    fs::write(&database.path, &whole[..whole.len() / 2]).unwrap();
+    refused(&database, &database.path, "it is damaged", "put a backup in its place");
+    fs::write(&database.path, &whole).unwrap();
+    assert_eq!(database.open().snapshot(&website()).seq, 50);
+}
+
+/// Runs the program as someone whom file modes bind: root is bound by none.
+fn unprivileged(folder: &TempDir, arguments: &[&str]) -> Output {
+    const NOBODY: u32 = 65534;
+    let program: PathBuf = folder.path().join("prickle");
+    if !program.exists() {
+        fs::copy(PRICKLE, &program).unwrap(); // the build may lie where only root can read
+    }
+    let mut command = Command::new(&program);
+    if fs::metadata(folder.path()).unwrap().uid() == 0 {
+        fs::set_permissions(folder.path(), fs::Permissions::from_mode(0o755)).unwrap();
+        command.uid(NOBODY).gid(NOBODY);
+        for entry in fs::read_dir(folder.path()).unwrap() {
+            chown(entry.unwrap().path(), Some(NOBODY), Some(NOBODY)).unwrap();
+        }
+    }
+    command.args(arguments).env("PRICKLE_HOME", folder.path()).output().unwrap()
+}
+
+#[tokio::test]
+async fn a_read_only_database_is_refused() {
+    let database = full().await;
+    fs::remove_file(database.folder.path().join("room.db.lock")).unwrap();
+    let before = fs::read(&database.path).unwrap();
+    fs::set_permissions(&database.path, fs::Permissions::from_mode(0o400)).unwrap();
+    let path = database.path.to_str().unwrap();
+    for arguments in [
+        vec!["serve", "--addr", "127.0.0.1:0", "--db", path],
+        vec!["key", "create", "--kind", "person", "--owner", "acme", "--all", "--db", path],
+    ] {
+        let done = unprivileged(&database.folder, &arguments);
+        let text = String::from_utf8(done.stderr).unwrap();
+        assert_eq!((done.status.code(), done.stdout.len()), (Some(2), 0), "{text}");
+        for part in [path, "it may not be written", "chmod u+rw"] {
+            assert!(text.contains(part), "{text}");
+        }
+        assert_eq!(text.lines().count(), 1, "{text}");
+    }
+    assert_eq!(fs::read(&database.path).unwrap(), before);
+    assert!(!database.folder.path().join("room.db.lock").exists());
+}
+
+#[tokio::test]
+async fn many_first_starts_at_once_make_one_database() {
+    let folder = TempDir::new().unwrap();
+    let path = folder.path().join("data/room.db");
+    let children: Vec<_> = (0..8)
+        .map(|i| {
+            let agent = format!("acme/agent-{i}");
+            let mut command = Command::new(PRICKLE);
+            command.args(["key", "create", "--kind", "client", "--agent", &agent, "--project", "website-v2"]);
+            command.arg("--db").arg(&path).stdout(std::process::Stdio::piped()).spawn().unwrap()
+        })
+        .collect();
+    let database = Database { folder, path, clock: Default::default() };
+    let tokens = children.into_iter().map(|child| {
+        let done = child.wait_with_output().unwrap();
+        assert!(done.status.success());
+        String::from_utf8(done.stdout).unwrap()
+    });
+    let tokens: Vec<String> = tokens.collect();
+    let store = database.open();
+    for token in tokens {
+        let caller = store.authenticate(token.trim_end()).unwrap();
+        assert_eq!(caller.kind, Kind::Client);
+        say(&store, &caller, "here").await;
+    }
+    assert_eq!(store.snapshot(&website()).pulses.len(), 8);
+}
