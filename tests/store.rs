@@ -1,5 +1,5 @@
 //! The store on real files: numbers, batches, memory and disk in step, watchers that come back, records of runs.
-#![allow(clippy::unwrap_used)]
+#![allow(clippy::unwrap_used, clippy::expect_used)]
 
 #[path = "common/database.rs"]
 mod database;
@@ -99,6 +99,45 @@ async fn what_gathers_meanwhile_is_committed_at_once_and_one_refusal_undoes_noth
 }
 
 #[tokio::test]
+async fn the_calls_of_one_batch_see_each_other() {
+    let database = Database::new();
+    let store = database.open();
+    let agent = database.agent(&store);
+    let failure = json!({"class": "auth", "step": "codex_sign_in"});
+    let report = json!({"project": "website-v2", "doing": "on it"});
+    let other = database.sql();
+    other.execute_batch("BEGIN IMMEDIATE").unwrap();
+    // The first keeps the writer waiting; the others are one batch, in this order.
+    let calls = [
+        json!({"doing": "first"}),
+        json!({"run_failure": failure, "task_id": "t-1"}),
+        report,
+        json!({"run_failure": failure, "task_id": "t-1"}),
+        json!({"clear_run_failure": true, "task_id": "t-2"}),
+    ];
+    let mut asked = Vec::new();
+    for call in calls {
+        let (store, agent) = (store.clone(), Arc::clone(&agent));
+        asked.push(tokio::spawn(async move { pulse(&store, &agent, call).await.unwrap().unwrap() }));
+        tokio::task::yield_now().await;
+    }
+    other.execute_batch("COMMIT").unwrap();
+    let mut answers = Vec::new();
+    for answer in asked {
+        answers.push(answer.await.unwrap());
+    }
+    assert!(answers[0].run_failure.is_none() && answers[1].run_failure.is_some());
+    assert!(answers[2].run_failure.is_some(), "the failure survives the report");
+    assert_eq!((answers[2].doing.as_str(), answers[3].doing.as_str()), ("on it", "on it"));
+    assert_eq!(answers[4], store.snapshot(&website()).pulses.remove(0).into());
+    let told = missed(&store.subscribe(&website(), Some((store.epoch(), 0))).await).unwrap();
+    assert_eq!(
+        told.iter().map(|(seq, _)| *seq).collect::<Vec<_>>(),
+        (1..=told.len() as u64).collect::<Vec<_>>()
+    );
+}
+
+#[tokio::test]
 async fn a_full_storage_is_refused_in_words_changes_nothing_and_recovers_by_itself() {
     let database = Database::new();
     let options = Options { largest: Some(400 * 1024), ..database.options() };
@@ -106,12 +145,14 @@ async fn a_full_storage_is_refused_in_words_changes_nothing_and_recovers_by_itse
     let agent = database.agent(&store);
     let mut watcher = store.subscribe(&website(), None).await;
     let big = json!({"doing": "big", "files": vec!["x".repeat(300); 50]});
-    let refusal = loop {
-        match pulse(&store, &agent, big.clone()).await {
-            Ok(_) => assert!(store.snapshot(&website()).seq < 200, "the limit is not kept"),
-            Err(refusal) => break refusal,
+    let mut refusal = None;
+    for _ in 0..200 {
+        refusal = pulse(&store, &agent, big.clone()).await.err();
+        if refusal.is_some() {
+            break;
         }
-    };
+    }
+    let refusal = refusal.expect("a refusal at the limit");
     assert!(matches!(refusal, CallError::Storage(_)));
     assert!(refusal.to_string().starts_with("the room's storage is full"), "{refusal}");
     let full = store.snapshot(&website());

@@ -38,7 +38,7 @@ const ANOTHER: &str = "give another path with --db";
 
 impl Database {
     /// Looks at what is at `path` and refuses what is not ours, without changing it. What is missing is made:
-    /// the folder 0700, the file 0600 before SQLite sees it, so that its log beside it is 0600 too.
+    /// the folder 0700, the file 0600 before the database library sees it, so that its log is 0600 too.
     pub(super) fn prepare(path: &Path) -> Result<Self, OpenError> {
         let failed = |e: std::io::Error| refused(path, e, ANOTHER);
         let fresh = match fs::metadata(path) {
@@ -249,7 +249,7 @@ fn set_up(connection: &mut Connection, epoch: &str) -> rusqlite::Result<()> {
     if version(connection)? == 0 {
         patiently(|| connection.pragma_update(None, "application_id", APPLICATION_ID))?;
     }
-    // SQLite does not wait for others when it switches the log on.
+    // Two that switch the log on at once are in each other's way: SQLite then gives up without waiting.
     patiently(|| connection.pragma_update(None, "journal_mode", "wal"))?;
     connection.execute_batch(
         "PRAGMA synchronous = FULL;
