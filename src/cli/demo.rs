@@ -8,16 +8,17 @@ use chrono::{TimeDelta, Utc};
 
 use super::{DemoArgs, look, screen};
 use crate::client::feed::{self, Feed};
+use crate::config::{Config, Reach};
 use crate::demo::{Demo, cast};
 use crate::picture::Picture;
 use crate::tui::model::{Model, Watch};
-use crate::tui::{update, view};
+use crate::tui::{session, update, view};
 
 /// How long the first picture may take.
 const PATIENCE: Duration = Duration::from_secs(20);
 
 pub(super) fn run(args: &DemoArgs) -> anyhow::Result<()> {
-    let on_screen = args.frames.is_none() && screen::is_possible();
+    let on_screen = args.frames.is_none() && session::is_possible();
     if on_screen {
         screen::check_terminal()?;
     }
@@ -26,13 +27,16 @@ pub(super) fn run(args: &DemoArgs) -> anyhow::Result<()> {
         let demo = Demo::open(TimeDelta::zero()).await?;
         let began = Utc::now();
         let mut feed = Feed::spawn(demo.source(), cast::PROJECT.parse()?, feed::Options::default());
-        let look = look::from(&args.look);
+        // The demo runs whatever the settings are; only their look concerns it.
+        let config = Config::load_leniently(&Reach::default()).ok();
+        let (look, fault) = look::from(&args.look, config.as_ref());
         let picture = Picture::new(cast::PROJECT);
         let owner = Some(cast::OWNER.to_owned());
         let watch = Watch::Running(TimeDelta::zero());
         let mut model = Model::new(picture, format!("http://{}", demo.host), owner, watch, look);
         model.selected = cast::FIRST.parse().ok();
         model.panel = Some(demo.panel(began));
+        model.notice = fault;
         complete(&mut model, &mut feed).await?;
         let result = if on_screen {
             let shown = tokio::select! {

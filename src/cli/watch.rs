@@ -16,7 +16,7 @@ use crate::picture::{Heard, News, Picture};
 use crate::report::plain::Plain;
 use crate::report::{self, Lines};
 use crate::tui::model::{Model, Watch};
-use crate::tui::update;
+use crate::tui::{session, update};
 use crate::wire::feed::Snapshot;
 use crate::wire::id::Slug;
 use crate::words::Zone;
@@ -204,8 +204,9 @@ async fn screen(args: &WatchArgs, config: &Config) -> anyhow::Result<()> {
     let (project, mut feed) = follow(args, config).await?;
     let picture = picture(config, project.as_str());
     let watch = Watch::Running(TimeDelta::zero());
-    let mut model = Model::new(picture, config.server.to_string(), None, watch, look::from(&args.look));
-    model.notice = config.warnings.first().cloned();
+    let (look, fault) = look::from(&args.look, Some(config));
+    let mut model = Model::new(picture, config.server.to_string(), None, watch, look);
+    model.notice = config.warnings.first().cloned().or(fault);
     screen::open(model, Some(&mut feed), who(config.clone())).await
 }
 
@@ -251,7 +252,7 @@ fn replayed(args: &WatchArgs, config: &Config, recording: Recording) -> anyhow::
         std::io::stdout().write_all(report::plain::once(&picture, last).as_bytes())?;
         return Ok(());
     }
-    if args.plain || !screen::is_possible() {
+    if args.plain || !session::is_possible() {
         let mut plain = Plain::new(picture, "a recording", owner, Zone::Local);
         let mut out = std::io::stdout().lock();
         for heard in recording.heard {
@@ -263,7 +264,7 @@ fn replayed(args: &WatchArgs, config: &Config, recording: Recording) -> anyhow::
     }
     screen::check_terminal()?;
     room::runtime()?.block_on(async {
-        let look = look::from(&args.look);
+        let (look, _) = look::from(&args.look, Some(config));
         let nobody = std::future::ready(None);
         if args.at.is_some() {
             let mut model = Model::new(picture, "a recording".into(), owner, Watch::Still(last), look);
