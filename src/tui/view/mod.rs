@@ -128,11 +128,11 @@ pub fn draw(model: &Model, buffer: &mut Buffer) {
     }
     if any && model.is_old() {
         let body = Rect { y: 1, height: area.height.saturating_sub(2), ..area };
-        canvas.tint(body, Style::new().add_modifier(Modifier::DIM));
+        canvas.tint(body, Style::new().add_modifier(Modifier::DIM).remove_modifier(Modifier::BOLD));
     }
     if model.help.is_some() {
         let body = Rect { y: 1, height: area.height.saturating_sub(2), ..area };
-        canvas.tint(body, Style::new().add_modifier(Modifier::DIM));
+        canvas.tint(body, Style::new().add_modifier(Modifier::DIM).remove_modifier(Modifier::BOLD));
         help::draw(&mut canvas, model);
     }
     footer::draw(&mut canvas, model, &parts);
