@@ -5,7 +5,7 @@ use std::time::Duration;
 use axum::body::Body;
 use axum::extract::{Request, State};
 use axum::http::StatusCode;
-use axum::http::header::CONTENT_LENGTH;
+use axum::http::header::{CONTENT_LENGTH, CONTENT_TYPE};
 use axum::middleware::Next;
 use axum::response::Response;
 use futures_util::StreamExt;
@@ -38,7 +38,18 @@ pub(super) async fn bounded(State(room): State<Room>, request: Request, next: Ne
         Ok(())
     });
     match read.await.unwrap_or(Err(Unread::Slow)) {
-        Ok(()) => next.run(Request::from_parts(parts, Body::from(whole))).await,
+        Ok(()) => {
+            let json = parts
+                .headers
+                .get(CONTENT_TYPE)
+                .is_some_and(|t| t.as_bytes().starts_with(b"application/json"));
+            let mut response = next.run(Request::from_parts(parts, Body::from(whole))).await;
+            // rmcp calls a broken message a wrong media type, which a client would look for in its headers.
+            if json && response.status() == StatusCode::UNSUPPORTED_MEDIA_TYPE {
+                *response.status_mut() = StatusCode::BAD_REQUEST;
+            }
+            response
+        }
         Err(Unread::TooLarge) => too_large(Body::from_stream(stream), room.options.linger),
         Err(Unread::Slow) => {
             let why = format!("The request's body did not arrive within {} seconds.", limit.as_secs());
