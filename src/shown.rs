@@ -255,10 +255,11 @@ pub fn wrap(text: &str, columns: usize) -> Vec<String> {
 }
 
 fn push(lines: &mut [String], text: &str) {
-    if let Some(last) = lines.last_mut() {
-        if !(last.is_empty() && text == " " && lines.len() > 1) {
-            lines[lines.len() - 1].push_str(text);
-        }
+    let first = lines.len() == 1;
+    if let Some(last) = lines.last_mut()
+        && (first || !last.is_empty() || text != " ")
+    {
+        last.push_str(text);
     }
 }
 

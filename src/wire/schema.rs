@@ -199,6 +199,7 @@ impl<'a> Reader<'a> {
     }
 
     /// A required number that may be null. `Some(None)` is null.
+    #[expect(clippy::option_option, reason = "a fault, null and a number are three things")]
     fn count(&mut self, name: &str, max: i64) -> Option<Option<i64>> {
         let value = self.get(name, true)?;
         self.check(
