@@ -81,7 +81,12 @@ async fn nobody(path: &Path) -> anyhow::Result<()> {
         token: token.as_str().parse()?,
     };
     let stop = tokio_util::sync::CancellationToken::new();
-    let room = tokio::spawn(prickle::server::serve(listener, store, Default::default(), stop.clone()));
+    let room = tokio::spawn(prickle::server::serve(
+        listener,
+        store,
+        prickle::server::Options::default(),
+        stop.clone(),
+    ));
     let mut recorder = recorder(path)?;
     let mut feed =
         Feed::spawn(Arc::new(move || Ok(access.clone())), cast::PROJECT.parse()?, Options::default());

@@ -69,8 +69,7 @@ fn style(cell: &Cell, palette: &Palette) -> String {
         Color::Idx(8) => palette.dim,
         Color::Idx(index @ 9..16) => palette.colours[usize::from(index - 8)],
         Color::Idx(_) | Color::Default if cell.dim() => palette.dim,
-        Color::Idx(_) | Color::Default => palette.text,
-        Color::Rgb(..) => palette.text,
+        Color::Idx(_) | Color::Default | Color::Rgb(..) => palette.text,
     };
     let weight = if cell.bold() { " font-weight=\"bold\"" } else { "" };
     let opacity = if cell.dim() && colour != palette.dim { " fill-opacity=\"0.6\"" } else { "" };

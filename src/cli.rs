@@ -266,7 +266,7 @@ fn explain(error: &anyhow::Error) -> ExitCode {
     }
     let text = crate::shown::line(&format!("{error:#}"));
     let _ = writeln!(std::io::stderr(), "prickle: {text}");
-    let environment = error.chain().any(|e| e.is::<Environment>());
+    let environment = error.chain().any(<dyn std::error::Error>::is::<Environment>);
     ExitCode::from(if environment { 2 } else { 1 })
 }
 

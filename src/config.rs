@@ -128,7 +128,8 @@ pub struct Config {
     insecure: bool,
     project: Option<Slug>,
     key: KeyPlace,
-    owner_hint: Option<Slug>,
+    /// The kind of key to make where there is none, as `prickle key create --kind` takes it.
+    whose: String,
 }
 
 impl Config {
@@ -179,6 +180,7 @@ impl Config {
             ),
             None => repository.or(settings.project),
         };
+        let user = around.os("USER").and_then(|user| Slug::near(&user.to_string_lossy()));
         let config = Self {
             server: asked.unwrap_or(configured),
             theme: around.text("PRICKLE_THEME")?.map(str::to_owned).or(settings.theme),
@@ -186,7 +188,7 @@ impl Config {
             stale_minutes: settings.stale_minutes.unwrap_or(15),
             insecure: reach.insecure,
             project,
-            owner_hint: around.os("USER").and_then(|user| Slug::near(&user.to_string_lossy())),
+            whose: format!("person --owner {}", user.as_ref().map_or("OWNER", Slug::as_str)),
             warnings,
             key,
             folders,
@@ -196,9 +198,23 @@ impl Config {
         Ok((config, faults))
     }
 
-    /// The room to use: the one `given` on the command line, or the one in the settings.
-    pub fn project(&self, given: Option<Slug>) -> Option<Slug> {
-        given.or_else(|| self.project.clone())
+    /// The same with the room that was named on the command line, if one was.
+    #[must_use]
+    pub fn with_project(mut self, given: Option<Slug>) -> Self {
+        self.project = given.or(self.project);
+        self
+    }
+
+    /// The same for a command that speaks as an agent: where there is no key, an agent's is to be made.
+    #[must_use]
+    pub fn as_agent(mut self) -> Self {
+        self.whose = self.whose.replacen("person --owner", "client --agent", 1) + "/NAME";
+        self
+    }
+
+    /// The room to use, if one is named on the command line or in the settings.
+    pub fn project(&self) -> Option<Slug> {
+        self.project.clone()
     }
 
     /// What to do when no room was named. `seen` are the rooms that the key sees, if that is known.
@@ -250,7 +266,7 @@ impl Config {
     }
 
     fn no_key(&self) -> String {
-        let owner = self.owner_hint.as_ref().map_or("OWNER", Slug::as_str);
+        let whose = &self.whose;
         let project = self.project.as_ref().map_or("PROJECT", Slug::as_str);
         if self.server.is_loopback() {
             let server = if self.server == Server::local() {
@@ -260,7 +276,7 @@ impl Config {
             };
             format!(
                 "there is no key for {}; make one with: \
-                 prickle key create --kind person --owner {owner} --project {project} --save{server}",
+                 prickle key create --kind {whose} --project {project} --save{server}",
                 self.server
             )
         } else {

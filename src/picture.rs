@@ -381,13 +381,12 @@ impl Picture {
             let after = Arc::<Pulse>::from(pulse);
             let before = last.insert(after.agent_id.clone(), Arc::clone(&after));
             let failure = after.run_failure.as_ref();
-            if let Some(agent) = self.agents.get_mut(&after.agent_id) {
-                if failure.is_some()
-                    && failure == agent.pulse.run_failure.as_ref()
-                    && began(before.as_deref(), &after, at)
-                {
-                    agent.failed = Some(Since::At(at));
-                }
+            if let Some(agent) = self.agents.get_mut(&after.agent_id)
+                && failure.is_some()
+                && failure == agent.pulse.run_failure.as_ref()
+                && began(before.as_deref(), &after, at)
+            {
+                agent.failed = Some(Since::At(at));
             }
             history.push_back(Happening::Reported { at, before, after });
         }

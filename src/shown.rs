@@ -6,7 +6,7 @@
 //! `<U+202E>` and the like. What a script needs stays: right-to-left letters, CJK, combining marks, and joiners
 //! between letters that join. Emoji sequences, whose width terminals disagree on, are reduced to their base.
 //!
-//! [`line`] makes a text safe; the others measure, cut and wrap texts that are safe already.
+//! [`line()`] makes a text safe; the others measure, cut and wrap texts that are safe already.
 
 use std::borrow::Cow;
 use std::fmt::Write;
@@ -255,10 +255,11 @@ pub fn wrap(text: &str, columns: usize) -> Vec<String> {
 }
 
 fn push(lines: &mut [String], text: &str) {
-    if let Some(last) = lines.last_mut() {
-        if !(last.is_empty() && text == " " && lines.len() > 1) {
-            lines[lines.len() - 1].push_str(text);
-        }
+    let first = lines.len() == 1;
+    if let Some(last) = lines.last_mut()
+        && (first || !last.is_empty() || text != " ")
+    {
+        last.push_str(text);
     }
 }
 

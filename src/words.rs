@@ -168,7 +168,7 @@ pub fn changes(changes: &[Change<'_>]) -> String {
             Change::Branch(None) => "on no branch".into(),
             Change::Task(Some(task)) => format!("task {}", shown::line(task)),
             Change::Task(None) => "on no task".into(),
-            Change::Files(files) if files.is_empty() => "no files".into(),
+            Change::Files([]) => "no files".into(),
             Change::Files(files) => count(files.len() as u64, "file"),
             Change::Decided(decision) => format!("decided · {}", shown::line(decision)),
         });

@@ -29,7 +29,7 @@ fn quick() -> Options {
     Options {
         backoff_first: Duration::from_millis(10),
         backoff_max: Duration::from_millis(100),
-        lived: Duration::from_secs(60),
+        lived: Duration::from_mins(1),
         ..Options::default()
     }
 }
@@ -203,6 +203,19 @@ async fn what_a_newer_room_says_is_kept_and_breaks_nothing() {
     assert_eq!(pulse.availability.as_str(), "dreaming");
     assert_eq!(pulse.more["mood"], json!({"deep": [1]}));
     assert_eq!(told(&mut feed, 2).await, ["pulse Some(6)", "event 7"]);
+    visit
+        .say(snapshot(
+            8,
+            &[
+                fake_room::pulse("acme/builder", "a"),
+                json!({"agent_id": 5}),
+                fake_room::pulse("lumen/docs", "b"),
+            ],
+            0,
+            true,
+        ))
+        .await;
+    assert_eq!(told(&mut feed, 1).await, ["snapshot 8 of 2"]);
 }
 
 #[tokio::test]
@@ -443,7 +456,7 @@ async fn retry_now_wakes_a_feed_that_waits() {
     let room = FakeRoom::open().await;
     let (address, url) = (room.address, room.url());
     drop(room);
-    let hour = Duration::from_secs(3600);
+    let hour = Duration::from_hours(1);
     let mut feed = follow(&url, Options { backoff_first: hour, backoff_max: hour, ..quick() });
     assert_eq!(trouble(&mut feed).await, "lost: connection refused");
     let mut room = FakeRoom::at(address).await;
@@ -529,7 +542,7 @@ async fn a_feed_that_nobody_reads_any_more_ends() {
             let _ = &mark;
             access()
         });
-        let hour = Duration::from_secs(3600);
+        let hour = Duration::from_hours(1);
         Feed::spawn(
             source,
             "website-v2".parse().unwrap(),

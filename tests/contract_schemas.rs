@@ -264,7 +264,6 @@ fn same_verdict(input: &str, arguments: &BoxedStrategy<Value>, ours: impl Fn(&Ma
     run.unwrap_or_else(|e| panic!("{e}"));
     // Neither verdict may be the exception, or the comparison says little.
     let (taken, refused) = (taken.get(), refused.get());
-    println!("{taken} taken, {refused} refused by both");
     assert!(taken > CASES / 8 && refused > CASES / 8, "{taken} taken, {refused} refused");
 }
 

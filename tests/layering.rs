@@ -47,7 +47,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
 /// Outside crates that belong to one corner only, with the folders that may name them.
 const BELONGS: &[(&str, &[&str])] = &[
     ("ratatui", &["src/tui/"]),
-    ("crossterm", &["src/tui/"]),
+    ("crossterm", &["src/tui/", "src/cli/"]), // the commands hand the terminal's events to the loop
     ("axum", &["src/server/"]),
     ("hyper", &["src/server/"]),
     ("hyper_util", &["src/server/"]),

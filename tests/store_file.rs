@@ -67,7 +67,8 @@ fn case_f09_files_are_private_from_creation_whatever_the_umask() {
             "{umask}"
         );
         // While it is open its log is beside it; while a room runs, its lock too.
-        let database = Database { folder, path: path.clone(), clock: Default::default() };
+        let database =
+            Database { folder, path: path.clone(), clock: prickle::server::clock::Clock::default() };
         let store = database.open();
         create();
         for name in ["room.db", "room.db-wal", "room.db-shm", "room.db.lock"] {
@@ -213,7 +214,7 @@ async fn many_first_starts_at_once_make_one_database() {
             command.arg("--db").arg(&path).stdout(std::process::Stdio::piped()).spawn().unwrap()
         })
         .collect();
-    let database = Database { folder, path, clock: Default::default() };
+    let database = Database { folder, path, clock: prickle::server::clock::Clock::default() };
     let tokens = children.into_iter().map(|child| {
         let done = child.wait_with_output().unwrap();
         assert!(done.status.success());

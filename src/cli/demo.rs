@@ -5,21 +5,20 @@ use std::time::Duration;
 
 use anyhow::Context;
 use chrono::{TimeDelta, Utc};
-use ratatui::buffer::Buffer;
-use ratatui::layout::Rect;
 
 use super::{DemoArgs, look, screen};
 use crate::client::feed::{self, Feed};
+use crate::config::{Config, Reach};
 use crate::demo::{Demo, cast};
 use crate::picture::Picture;
 use crate::tui::model::{Model, Watch};
-use crate::tui::{update, view};
+use crate::tui::{session, update, view};
 
 /// How long the first picture may take.
 const PATIENCE: Duration = Duration::from_secs(20);
 
 pub(super) fn run(args: &DemoArgs) -> anyhow::Result<()> {
-    let on_screen = args.frames.is_none() && screen::is_possible();
+    let on_screen = args.frames.is_none() && session::is_possible();
     if on_screen {
         screen::check_terminal()?;
     }
@@ -28,13 +27,16 @@ pub(super) fn run(args: &DemoArgs) -> anyhow::Result<()> {
         let demo = Demo::open(TimeDelta::zero()).await?;
         let began = Utc::now();
         let mut feed = Feed::spawn(demo.source(), cast::PROJECT.parse()?, feed::Options::default());
-        let look = look::from(&args.look);
+        // The demo runs whatever the settings are; only their look concerns it.
+        let config = Config::load_leniently(&Reach::default()).ok();
+        let (look, fault) = look::from(&args.look, config.as_ref());
         let picture = Picture::new(cast::PROJECT);
         let owner = Some(cast::OWNER.to_owned());
         let watch = Watch::Running(TimeDelta::zero());
         let mut model = Model::new(picture, format!("http://{}", demo.host), owner, watch, look);
         model.selected = cast::FIRST.parse().ok();
         model.panel = Some(demo.panel(began));
+        model.notice = fault;
         complete(&mut model, &mut feed).await?;
         let result = if on_screen {
             let shown = tokio::select! {
@@ -95,9 +97,7 @@ async fn frames(model: &mut Model, feed: &mut Feed, demo: &Demo, count: u32) -> 
             writeln!(out, "\n{told}:\n")?;
         }
         update::resize(model, size.0, size.1);
-        let mut picture = Buffer::empty(Rect::new(0, 0, size.0, size.1));
-        view::draw(model, &mut picture);
-        out.write_all(view::plain(&picture).as_bytes())?;
+        out.write_all(view::as_text(model).as_bytes())?;
     }
     out.flush()?;
     Ok(())

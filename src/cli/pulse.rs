@@ -14,13 +14,13 @@ use crate::wire::id::Slug;
 use crate::wire::pulse::Pulse;
 
 pub(super) fn run(args: &PulseArgs, reach: &Reach) -> anyhow::Result<()> {
-    let config = Config::load(reach)?;
+    let config = Config::load(reach)?.with_project(args.project.clone()).as_agent();
     room::warn(&config);
     room::run(send(args, &config))
 }
 
 async fn send(args: &PulseArgs, config: &Config) -> anyhow::Result<()> {
-    let project = room::project(config, args.project.clone()).await?;
+    let project = room::project(config).await?;
     let access = config.access().map_err(super::Environment)?;
     let result = mcp::call(&access, "update_pulse", arguments(args, &project), room::PATIENCE).await;
     let value = match result {

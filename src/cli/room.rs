@@ -37,8 +37,8 @@ pub(super) fn note(text: &str) {
 
 /// The room that was named on the command line or in the settings; where none was, the error says how to name
 /// one, and which ones the key sees.
-pub(super) async fn project(config: &Config, given: Option<Slug>) -> anyhow::Result<Slug> {
-    if let Some(project) = config.project(given) {
+pub(super) async fn project(config: &Config) -> anyhow::Result<Slug> {
+    if let Some(project) = config.project() {
         return Ok(project);
     }
     let http = config.access().ok().and_then(|access| Http::new(&access, COURTESY).ok());

@@ -16,7 +16,7 @@ use crate::picture::{Heard, News, Picture};
 use crate::report::plain::Plain;
 use crate::report::{self, Lines};
 use crate::tui::model::{Model, Watch};
-use crate::tui::update;
+use crate::tui::{session, update};
 use crate::wire::feed::Snapshot;
 use crate::wire::id::Slug;
 use crate::words::Zone;
@@ -25,7 +25,7 @@ use crate::words::Zone;
 const ASK_AGAIN: Duration = Duration::from_secs(2);
 
 pub(super) fn run(args: &WatchArgs, reach: &Reach) -> anyhow::Result<()> {
-    let config = Config::load_leniently(reach)?;
+    let config = Config::load_leniently(reach)?.with_project(args.project.clone());
     if let Some(path) = &args.replay {
         return replay(args, &config, path);
     }
@@ -60,7 +60,7 @@ async fn once(args: &WatchArgs, config: &Config) -> anyhow::Result<()> {
         let text = "--record keeps what is heard over time, and --once hears nothing more; leave one out";
         return Err(Environment(text.into()).into());
     }
-    let project = room::project(config, args.project.clone()).await?;
+    let project = room::project(config).await?;
     let access = config.access().map_err(Environment)?;
     let http = Http::new(&access, room::PATIENCE).map_err(|e| room::no_answer(config, e))?;
     if args.json {
@@ -74,7 +74,7 @@ async fn once(args: &WatchArgs, config: &Config) -> anyhow::Result<()> {
 
 /// The feed's frames as the room sends them, a line each, across losses. These are said on stderr.
 async fn frames(args: &WatchArgs, config: &Config) -> anyhow::Result<()> {
-    let project = room::project(config, args.project.clone()).await?;
+    let project = room::project(config).await?;
     let recorder = recorder(args, config, &project).await?;
     let (mut feed, mut frames) = Feed::spawn_with_frames(config.source(), project, Options::default());
     if let Some(recorder) = recorder {
@@ -108,7 +108,7 @@ async fn frames(args: &WatchArgs, config: &Config) -> anyhow::Result<()> {
 
 /// Follows the room that was asked for, and records it if that was asked for too.
 async fn follow(args: &WatchArgs, config: &Config) -> anyhow::Result<(Slug, Feed)> {
-    let project = room::project(config, args.project.clone()).await?;
+    let project = room::project(config).await?;
     let recorder = recorder(args, config, &project).await?;
     let mut feed = Feed::spawn(config.source(), project.clone(), Options::default());
     if let Some(recorder) = recorder {
@@ -204,8 +204,9 @@ async fn screen(args: &WatchArgs, config: &Config) -> anyhow::Result<()> {
     let (project, mut feed) = follow(args, config).await?;
     let picture = picture(config, project.as_str());
     let watch = Watch::Running(TimeDelta::zero());
-    let mut model = Model::new(picture, config.server.to_string(), None, watch, look::from(&args.look));
-    model.notice = config.warnings.first().cloned();
+    let (look, fault) = look::from(&args.look, Some(config));
+    let mut model = Model::new(picture, config.server.to_string(), None, watch, look);
+    model.notice = config.warnings.first().cloned().or(fault);
     screen::open(model, Some(&mut feed), who(config.clone())).await
 }
 
@@ -232,19 +233,26 @@ fn replayed(args: &WatchArgs, config: &Config, recording: Recording) -> anyhow::
     let (Some(first), Some(last)) = (first, last) else {
         return Err(Environment("nothing was recorded in that file by then".into()).into());
     };
-    if args.json {
+    if args.json && !args.once {
         let mut out = std::io::stdout().lock();
         for heard in &recording.heard {
-            writeln!(out, "{}", serde_json::to_string(heard)?)?;
+            writeln!(out, "{}", report::json::line(&serde_json::to_string(heard)?))?;
         }
         return Ok(());
     }
     if args.once {
         recording.heard.into_iter().for_each(|heard| picture.apply(heard));
+        if args.json {
+            let snapshot = report::json::snapshot(&picture, last)
+                .ok_or_else(|| Environment("no picture of the room was recorded by then".into()))?;
+            let snapshot = serde_json::to_string(&snapshot)?;
+            writeln!(std::io::stdout(), "{}", report::json::line(&snapshot))?;
+            return Ok(());
+        }
         std::io::stdout().write_all(report::plain::once(&picture, last).as_bytes())?;
         return Ok(());
     }
-    if args.plain || !screen::is_possible() {
+    if args.plain || !session::is_possible() {
         let mut plain = Plain::new(picture, "a recording", owner, Zone::Local);
         let mut out = std::io::stdout().lock();
         for heard in recording.heard {
@@ -256,7 +264,7 @@ fn replayed(args: &WatchArgs, config: &Config, recording: Recording) -> anyhow::
     }
     screen::check_terminal()?;
     room::runtime()?.block_on(async {
-        let look = look::from(&args.look);
+        let (look, _) = look::from(&args.look, Some(config));
         let nobody = std::future::ready(None);
         if args.at.is_some() {
             let mut model = Model::new(picture, "a recording".into(), owner, Watch::Still(last), look);

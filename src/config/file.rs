@@ -56,9 +56,9 @@ pub(super) fn settings(path: &Path) -> (Settings, Vec<String>) {
         }
         Err(error) => return (settings, vec![format!("{file} can't be read ({})", error.kind())]),
     };
-    let table = match DeTable::parse(&text) {
+    let table = match parse(&file, &text) {
         Ok(table) => table,
-        Err(error) => return (settings, vec![syntax(&file, &text, &error)]),
+        Err(fault) => return (settings, vec![fault]),
     };
     let mut faults = Vec::new();
     for (name, value) in table.get_ref() {
@@ -109,10 +109,10 @@ impl Settings {
 /// Reads a repository's `.prickle.toml`: its project. All else in it is ignored, and said so.
 pub(super) fn repository(path: &Path, text: &str, warnings: &mut Vec<String>) -> Option<Slug> {
     let file = shown::line(&path.display().to_string());
-    let table = match DeTable::parse(text) {
+    let table = match parse(&file, text) {
         Ok(table) => table,
-        Err(error) => {
-            warnings.push(format!("{} and is ignored", syntax(&file, text, &error)));
+        Err(fault) => {
+            warnings.push(format!("{fault}; the file is ignored"));
             return None;
         }
     };
@@ -138,9 +138,13 @@ pub(super) fn repository(path: &Path, text: &str, warnings: &mut Vec<String>) ->
     project
 }
 
-fn syntax(file: &str, text: &str, error: &toml::de::Error) -> String {
-    let line = error.span().map_or(1, |span| line(text, span));
-    format!("{file}, line {line} can't be read: {}", shown::line(error.message()))
+/// The file's table, or its first fault: those after it often only follow from it.
+fn parse<'a>(file: &str, text: &'a str) -> Result<Spanned<DeTable<'a>>, String> {
+    let (table, errors) = DeTable::parse_recoverable(text);
+    let start = |error: &toml::de::Error| error.span().map_or(0, |span| span.start);
+    let Some(error) = errors.iter().min_by_key(|error| start(error)) else { return Ok(table) };
+    let line = line(text, start(error)..start(error));
+    Err(format!("{file}, line {line} can't be read: {}", shown::line(error.message())))
 }
 
 /// The line, from 1, on which `span` begins.

@@ -12,6 +12,7 @@ pub struct Environment(pub String);
 
 /// Which room, and with whose key. The token itself is never an argument: other users could read it.
 #[derive(Debug, Clone, Default, Args)]
+#[allow(clippy::doc_markdown)] // back-ticks would stand in the help
 pub struct Reach {
     /// The room's address, like <http://127.0.0.1:7766> [env: PRICKLE_SERVER]
     #[arg(long, global = true, value_name = "URL")]

@@ -2,6 +2,10 @@
 
 use std::fmt::Write;
 
+use crate::picture::Picture;
+use crate::wire::Time;
+use crate::wire::feed::Snapshot;
+
 /// `text`, which is JSON, as one line with the same value: characters that could move a cursor, turn the
 /// direction of writing or stand unseen are written as JSON escapes, and line ends between values as spaces.
 /// In JSON such characters can stand only within strings, so that nothing else changes.
@@ -22,6 +26,24 @@ pub fn line(text: &str) -> String {
         }
     }
     line
+}
+
+/// The picture at the watcher's `local` time as the room itself would write it; `None` before the first picture.
+pub fn snapshot(picture: &Picture, local: Time) -> Option<Snapshot> {
+    let (epoch, seq) = picture.position()?;
+    let now = picture.room_time(local);
+    let pulses = picture.agents().map(|(_, agent)| {
+        let mut pulse = (*agent.pulse).clone();
+        pulse.intent = pulse.intent.filter(|intent| intent.holds(now));
+        pulse
+    });
+    Some(Snapshot {
+        project: picture.project.clone(),
+        epoch: epoch.to_owned(),
+        seq,
+        server_time: now,
+        pulses: pulses.collect(),
+    })
 }
 
 /// Controls (7- and 8-bit), and characters that are never seen themselves but change how others are.

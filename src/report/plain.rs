@@ -310,7 +310,7 @@ mod tests {
         json!({"news": "live", "epoch": "e", "seq": seq, "server_time": format!("2026-11-30T{at}Z"), "resumed": resumed})
     }
 
-    fn pulse(at: &str, more: Value) -> Value {
+    fn pulse(at: &str, more: &Value) -> Value {
         let mut pulse = json!({"agent_id": "lumen/fixer", "owner": "lumen", "project": "website-v2",
             "availability": "working", "doing": "", "task_id": null, "branch": null, "files": [],
             "last_decision": null, "updated_at": format!("2026-11-30T{at}Z")});
@@ -329,7 +329,7 @@ mod tests {
         let mut p = plain();
         assert!(tell(&mut p, "14:30:40", json!({"news": "connecting"})).is_empty());
         assert!(tell(&mut p, "14:30:40", live("14:30:40", false, 7)).is_empty());
-        let failed = pulse("13:45:00", json!({"run_failure": {"class": "auth", "step": "codex_sign_in"}}));
+        let failed = pulse("13:45:00", &json!({"run_failure": {"class": "auth", "step": "codex_sign_in"}}));
         assert_eq!(
             tell(&mut p, "14:30:40", json!({"news": "snapshot", "seq": 7, "pulses": [failed]})),
             [
@@ -339,7 +339,7 @@ mod tests {
         );
         let now = pulse(
             "14:31:10",
-            json!({"doing": "Fixing\nthe loop", "branch": "fix/login", "run_failure":
+            &json!({"doing": "Fixing\nthe loop", "branch": "fix/login", "run_failure":
             {"class": "auth", "step": "codex_sign_in"}, "intent": {"kind": "change", "paths": ["src/a.rs"],
             "areas": ["auth"], "expires_at": "2026-11-30T15:01:10Z"}}),
         );
@@ -363,7 +363,7 @@ mod tests {
         );
         let idle = pulse(
             "14:33:31",
-            json!({"availability": "idle", "doing": "Fixing\nthe loop", "branch": "fix/login"}),
+            &json!({"availability": "idle", "doing": "Fixing\nthe loop", "branch": "fix/login"}),
         );
         assert_eq!(
             tell(&mut p, "14:34:02", event("14:33:31", 10, &idle)),
@@ -382,7 +382,7 @@ mod tests {
         tell(
             &mut p,
             "14:00:00",
-            json!({"news": "snapshot", "seq": 1, "pulses": [pulse("14:00:00", json!({}))]}),
+            json!({"news": "snapshot", "seq": 1, "pulses": [pulse("14:00:00", &json!({}))]}),
         );
         let at = |text: &str| format!("2026-11-30T{text}Z").parse::<Time>().unwrap();
         assert_eq!(p.next_tick(at("14:05:00")), Some(TimeDelta::minutes(10)));

@@ -5,7 +5,7 @@ use std::time::Duration;
 use axum::body::Body;
 use axum::extract::{Request, State};
 use axum::http::StatusCode;
-use axum::http::header::CONTENT_LENGTH;
+use axum::http::header::{CONTENT_LENGTH, CONTENT_TYPE};
 use axum::middleware::Next;
 use axum::response::Response;
 use futures_util::StreamExt;
@@ -23,7 +23,7 @@ pub(super) async fn bounded(State(room): State<Room>, request: Request, next: Ne
     let announced = parts.headers.get(CONTENT_LENGTH).and_then(|v| v.to_str().ok()?.parse::<u64>().ok());
     let limit = room.options.body_timeout;
     if announced.is_some_and(|n| n > BODY_MAX as u64) {
-        return too_large(body, limit);
+        return too_large(body, room.options.linger);
     }
     let mut stream = body.into_data_stream();
     let mut whole = Vec::new();
@@ -38,8 +38,19 @@ pub(super) async fn bounded(State(room): State<Room>, request: Request, next: Ne
         Ok(())
     });
     match read.await.unwrap_or(Err(Unread::Slow)) {
-        Ok(()) => next.run(Request::from_parts(parts, Body::from(whole))).await,
-        Err(Unread::TooLarge) => too_large(Body::from_stream(stream), limit),
+        Ok(()) => {
+            let json = parts
+                .headers
+                .get(CONTENT_TYPE)
+                .is_some_and(|t| t.as_bytes().starts_with(b"application/json"));
+            let mut response = next.run(Request::from_parts(parts, Body::from(whole))).await;
+            // rmcp calls a broken message a wrong media type, which a client would look for in its headers.
+            if json && response.status() == StatusCode::UNSUPPORTED_MEDIA_TYPE {
+                *response.status_mut() = StatusCode::BAD_REQUEST;
+            }
+            response
+        }
+        Err(Unread::TooLarge) => too_large(Body::from_stream(stream), room.options.linger),
         Err(Unread::Slow) => {
             let why = format!("The request's body did not arrive within {} seconds.", limit.as_secs());
             Problem::new(StatusCode::REQUEST_TIMEOUT, why).plain()

@@ -11,6 +11,7 @@ use tracing_subscriber::EnvFilter;
 use tracing_subscriber::fmt::MakeWriter;
 
 use super::auth::KeyNote;
+use crate::wire::id::without_tokens;
 
 /// What is logged unless the filter says otherwise: rmcp would add three lines a request.
 const QUIET: &str = "info,rmcp=warn,hyper=warn,h2=warn";
@@ -70,7 +71,9 @@ struct OneLine<W>(W);
 impl<W: Write> Write for OneLine<W> {
     fn write(&mut self, event: &[u8]) -> io::Result<usize> {
         let text = String::from_utf8_lossy(event);
-        self.0.write_all(line(text.strip_suffix('\n').unwrap_or(&text)).as_bytes())?;
+        // A log that nobody takes (a closed pipe, a full disk) must not end what it tells of: the subscriber
+        // answers an error with a panic, in whichever thread the event was.
+        let _ = self.0.write_all(line(text.strip_suffix('\n').unwrap_or(&text)).as_bytes());
         Ok(event.len())
     }
 
@@ -79,17 +82,10 @@ impl<W: Write> Write for OneLine<W> {
     }
 }
 
-/// An event as one line, with whatever stands behind `prk_` cut out.
+/// An event as one line without tokens.
 fn line(event: &str) -> String {
-    const MARK: &str = "prk_";
     let mut line = String::with_capacity(event.len() + 1);
-    let mut pieces = event.split(MARK);
-    push_plain(&mut line, pieces.next().unwrap_or_default());
-    for piece in pieces {
-        line.push_str("prk_...");
-        let secret = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '-';
-        push_plain(&mut line, piece.trim_start_matches(secret));
-    }
+    push_plain(&mut line, &without_tokens(event));
     line.push('\n');
     line
 }

@@ -5,8 +5,9 @@ use std::sync::Arc;
 
 use axum::http::request::Parts;
 use rmcp::model::{
-    CallToolRequestParams, CallToolResponse, CallToolResult, ContentBlock, Implementation, JsonObject,
-    ListToolsResult, PaginatedRequestParams, ServerCapabilities, ServerConfig, Tool, ToolAnnotations,
+    CallToolRequestParams, CallToolResponse, CallToolResult, ContentBlock, CustomRequest, CustomResult,
+    ErrorCode, Implementation, JsonObject, ListToolsResult, PaginatedRequestParams, ServerCapabilities,
+    ServerConfig, Tool, ToolAnnotations,
 };
 use rmcp::service::RequestContext;
 use rmcp::transport::streamable_http_server::session::never::NeverSessionManager;
@@ -127,6 +128,21 @@ impl ServerHandler for Mcp {
         Ok(ListToolsResult::with_all_items(self.tools.to_vec()))
     }
 
+    /// What rmcp could not read as one of MCP's requests; its own answer would repeat the method as it came.
+    async fn on_custom_request(
+        &self,
+        request: CustomRequest,
+        _context: RequestContext<RoleServer>,
+    ) -> Result<CustomResult, ErrorData> {
+        if request.method == "tools/call" {
+            let why = "A tools/call has params with the tool's name, and its arguments as an object.";
+            return Err(ErrorData::invalid_params(why, None));
+        }
+        let why =
+            format!("This room has no method {}, or not with such params.", schema::head(&request.method));
+        Err(ErrorData::new(ErrorCode::METHOD_NOT_FOUND, why, None))
+    }
+
     async fn call_tool(
         &self,
         call: CallToolRequestParams,
@@ -141,7 +157,7 @@ impl ServerHandler for Mcp {
             UPDATE_PULSE => self.update_pulse(caller, &arguments).await,
             REPORT_RUN => self.report_run(caller, &arguments).await,
             other => {
-                let shown: String = other.chars().take(40).flat_map(char::escape_debug).collect();
+                let shown = schema::head(other);
                 let why = format!("Unknown tool: {shown}. There are {UPDATE_PULSE} and {REPORT_RUN}.");
                 return Err(ErrorData::invalid_params(why, None));
             }

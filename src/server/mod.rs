@@ -53,6 +53,8 @@ pub struct Options {
     pub header_timeout: Duration,
     /// A request's body must be there within this time.
     pub body_timeout: Duration,
+    /// How long the rest of a body that was refused is still taken in, so that the refusal gets through.
+    pub linger: Duration,
     /// How long a closing feed waits for its watcher to take the close frame and answer it.
     pub farewell: Duration,
     /// How long a stopping room waits for what has begun.
@@ -75,6 +77,7 @@ impl Default for Options {
             stall: Duration::from_secs(25),
             header_timeout: Duration::from_secs(30),
             body_timeout: Duration::from_secs(15),
+            linger: Duration::from_secs(2),
             farewell: Duration::from_millis(500),
             grace: Duration::from_millis(1500),
             accept_pause: Duration::from_millis(100),

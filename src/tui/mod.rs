@@ -1,10 +1,11 @@
 //! The screen: one loop that draws, waits, and takes in what came.
 //!
 //! [`model`] is everything shown, [`update`] the only one to change it, [`view`] a pure function of it. Only this
-//! file and [`terminal`] touch the terminal; slow things are the client's, and reach the loop as news.
+//! file, [`session`] and [`terminal`] touch the terminal; slow things are the client's, and reach the loop as news.
 
 pub mod keys;
 pub mod model;
+pub mod session;
 pub mod terminal;
 pub mod theme;
 pub mod update;

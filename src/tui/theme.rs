@@ -7,6 +7,9 @@ use ratatui::style::{Color, Modifier, Style};
 use crate::shown;
 use crate::wire::pulse::Availability;
 
+/// The themes' names.
+pub const NAMES: [&str; 2] = ["terminal", "mono"];
+
 /// A style for each role that a text can have. Roles, not widgets: what means the same looks the same.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Theme {
@@ -35,6 +38,15 @@ pub struct Theme {
 }
 
 impl Theme {
+    /// The theme of this name.
+    pub fn named(name: &str) -> Option<Self> {
+        match name {
+            "terminal" => Some(Self::terminal()),
+            "mono" => Some(Self::mono()),
+            _ => None,
+        }
+    }
+
     /// The terminal's own 16 colours on its own background: readable wherever its user can read.
     pub fn terminal() -> Self {
         let plain = Style::new();

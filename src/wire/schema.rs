@@ -5,7 +5,7 @@
 
 use serde_json::{Map, Value};
 
-use super::id::{RunId, SLUG_MAX, Slug, TASK_MAX, is_slug, is_task};
+use super::id::{RunId, SLUG_MAX, Slug, TASK_MAX, is_slug, is_task, without_tokens};
 use super::pulse::{
     Availability, FailureClass, FailureStep, IntentKind, IntentReport, PulseReport, RunFailure,
 };
@@ -74,13 +74,20 @@ impl std::fmt::Display for Fault {
     }
 }
 
-/// A value as a fault quotes it: JSON, cut after 40 characters, with everything but plain text escaped.
+/// Most characters of a caller's text that a refusal repeats.
+const SHOWN: usize = 40;
+
+/// A caller's text as a refusal repeats it: the first 40 characters, everything but plain text escaped, no key.
+pub fn head(text: &str) -> String {
+    without_tokens(text).chars().take(SHOWN).flat_map(char::escape_debug).collect()
+}
+
+/// A value as a fault quotes it: JSON, cut short and made safe.
 fn excerpt(value: &Value) -> String {
-    const SHOWN: usize = 40;
     match value {
         Value::String(text) => {
             let count = text.chars().count();
-            let head: String = text.chars().take(SHOWN).flat_map(char::escape_debug).collect();
+            let head = head(text);
             if count > SHOWN { format!("{count} characters, \"{head}…\"") } else { format!("\"{head}\"") }
         }
         Value::Array(items) => format!("an array of {}", items.len()),
@@ -192,6 +199,7 @@ impl<'a> Reader<'a> {
     }
 
     /// A required number that may be null. `Some(None)` is null.
+    #[expect(clippy::option_option, reason = "a fault, null and a number are three things")]
     fn count(&mut self, name: &str, max: i64) -> Option<Option<i64>> {
         let value = self.get(name, true)?;
         self.check(
@@ -204,13 +212,18 @@ impl<'a> Reader<'a> {
         )
     }
 
-    /// Refuses members that are none of `known`.
+    /// Refuses members that are none of `known`. A body has room for 100,000 of them: only some are named.
     fn only(&mut self, known: &[&str]) {
-        for (name, value) in self.members {
-            if !known.contains(&name.as_str()) {
-                let shown: String = name.chars().take(40).flat_map(char::escape_debug).collect();
-                self.fault(&shown, format!("is no member here; there are {}", known.join(", ")), value);
-            }
+        const NAMED: usize = 10;
+        let others = || self.members.iter().filter(|(name, _)| !known.contains(&name.as_str()));
+        let more = others().count().saturating_sub(NAMED);
+        for (name, value) in others().take(NAMED) {
+            let field = self.path(&head(name));
+            let must = format!("is no member here; there are {}", known.join(", "));
+            self.faults.push(Fault::new(field, must, value));
+        }
+        if more > 0 {
+            self.faults.push(Fault::bare(format!("{more} more members"), "are none of these either"));
         }
     }
 }

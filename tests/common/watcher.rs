@@ -82,21 +82,36 @@ impl Watcher {
 
     async fn listen(&mut self) -> Heard {
         loop {
-            match self.socket.next().await {
-                Some(Ok(Message::Text(text))) => {
-                    assert!(text.len() <= FRAME_MAX, "a frame of {} bytes", text.len());
-                    return Heard::Frame(serde_json::from_str(&text).unwrap());
-                }
-                Some(Ok(Message::Close(Some(close)))) => {
-                    // Answers the close, as the protocol wants it.
-                    while let Some(Ok(_)) = self.socket.next().await {}
-                    return Heard::Closed(close.code.into());
-                }
-                Some(Ok(Message::Ping(_))) => self.pings += 1,
-                Some(Ok(Message::Pong(_))) => {}
-                Some(Ok(other)) => panic!("the room sent {other:?}"),
-                Some(Err(_)) | None => return Heard::Cut,
+            if let Some(heard) = self.message().await {
+                return heard;
             }
+        }
+    }
+
+    /// Waits for the next ping, which must come before anything else is said.
+    pub async fn pinged(&mut self) {
+        let said = timeout(PATIENCE, self.message()).await.expect("the feed pings in time");
+        assert!(said.is_none(), "a ping was expected, not {said:?}");
+    }
+
+    /// One message; `None` for a ping, which is counted and gets its answer with the next read.
+    async fn message(&mut self) -> Option<Heard> {
+        match self.socket.next().await {
+            Some(Ok(Message::Text(text))) => {
+                assert!(text.len() <= FRAME_MAX, "a frame of {} bytes", text.len());
+                Some(Heard::Frame(serde_json::from_str(&text).unwrap()))
+            }
+            Some(Ok(Message::Close(Some(close)))) => {
+                // Answers the close, as the protocol wants it.
+                while let Some(Ok(_)) = self.socket.next().await {}
+                Some(Heard::Closed(close.code.into()))
+            }
+            Some(Ok(Message::Ping(_))) => {
+                self.pings += 1;
+                None
+            }
+            Some(Ok(other)) => panic!("the room sent {other:?}"),
+            Some(Err(_)) | None => Some(Heard::Cut),
         }
     }
 

@@ -121,6 +121,49 @@ async fn an_unknown_tool_is_a_protocol_error() {
     assert!(!message.contains('\u{1b}'));
 }
 
+#[tokio::test]
+async fn no_refusal_repeats_a_key_or_grows_with_the_call() {
+    let room = Room::open().await;
+    let key = room.key("client", "acme/builder", &["website-v2"]);
+    let mut told = Vec::new();
+    for arguments in [
+        json!({"project": key, "doing": ""}),
+        json!({"project": "website-v2", "doing": "", "task_id": format!("see {key}")}),
+        json!({"project": "website-v2", "doing": "", "intent": {"kind": "add", key.as_str(): 1}}),
+    ] {
+        told.push(room.call(&key, "update_pulse", arguments).await.refused());
+    }
+    let many: serde_json::Map<String, Value> = (0..20_000).map(|n| (format!("k{n}"), json!(1))).collect();
+    let refusal = room.call(&key, "report_run", Value::Object(many)).await.refused();
+    assert!(refusal.contains("k9 ") && refusal.contains("19990 more"), "{refusal}");
+    told.push(refusal);
+    let Answer::Protocol(-32602, unknown) = room.call(&key, &key, json!({})).await else { panic!("no tool") };
+    told.push(unknown);
+    told.push(room.rpc(&key, &format!("\u{1b}{key}"), json!({})).await["error"]["message"].to_string());
+    told.push(room.get(&key, &format!("/v1/projects/{key}/pulse")).await.1.to_string());
+    for text in told {
+        assert!(!text.contains(&key[4..12]) && !text.contains('\u{1b}') && text.len() < 4000, "{text}");
+    }
+}
+
+#[tokio::test]
+async fn what_is_no_call_is_told_apart_from_a_wrong_one() {
+    let room = Room::open().await;
+    let key = room.key("client", "acme/builder", &["website-v2"]);
+    for params in [json!({"name": "update_pulse", "arguments": "{}"}), json!({"arguments": {}})] {
+        let answer = room.rpc(&key, "tools/call", params).await;
+        assert_eq!(answer["error"]["code"], -32602, "{answer}");
+        assert!(answer["error"]["message"].as_str().unwrap().contains("arguments"), "{answer}");
+    }
+    assert_eq!(room.rpc(&key, "nope", json!({})).await["error"]["code"], -32601);
+    for broken in ["", "{", "[]", r#"{"jsonrpc":"2.0","id":1,"method":"ping","params":"\ud800"}"#] {
+        assert_eq!(room.post(&key, broken).send().await.unwrap().status(), 400, "{broken}");
+    }
+    let typed = room.request(reqwest::Method::POST, &key, "/mcp").header("Content-Type", "text/plain");
+    let typed = typed.header("Accept", "application/json, text/event-stream").body("{}");
+    assert_eq!(typed.send().await.unwrap().status(), 415);
+}
+
 /// What each kind of key may do on each route of its own project.
 fn allowed(kind: Kind, route: &str) -> u16 {
     match route {

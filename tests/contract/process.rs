@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::json;
 
+use super::common::caller::Caller;
 use super::common::child::{Served, prickle};
 use super::common::room::make_key;
 use super::common::until;
@@ -154,6 +155,29 @@ fn a_signal_closes_the_room_in_order() {
         assert!(began.elapsed() < Duration::from_secs(3), "{:?}", began.elapsed());
         assert!(std::fs::read_to_string(&served.log).unwrap().contains("the room is closed"));
     }
+}
+
+#[tokio::test]
+async fn a_log_that_nobody_takes_costs_no_call_and_no_stop() {
+    let folder = tempfile::tempdir().unwrap();
+    let key = make_key(&folder.path().join("room.db"), "client", "acme/builder", &["website-v2"]);
+    let mut child = serve(folder.path(), "127.0.0.1:0").stdout(Stdio::piped()).spawn().unwrap();
+    let mut line = String::new();
+    std::io::BufRead::read_line(&mut std::io::BufReader::new(child.stdout.take().unwrap()), &mut line)
+        .unwrap();
+    drop(child.stderr.take()); // as `prickle serve 2>&1 | head` does
+    let room = Caller::new(line.trim_end().strip_prefix("listening on ").expect(&line));
+    let pulse = room.pulse(&key, json!({"project": "website-v2", "doing": "x"})).await;
+    assert_eq!(pulse["doing"], "x");
+    let id = rustix::process::Pid::from_child(&child);
+    rustix::process::kill_process(id, rustix::process::Signal::TERM).unwrap();
+    let mut code = None;
+    until("the room has stopped", async || {
+        code = child.try_wait().unwrap();
+        code.is_some()
+    })
+    .await;
+    assert_eq!(code.unwrap().code(), Some(0));
 }
 
 #[cfg(target_os = "linux")]

@@ -136,7 +136,7 @@ fn joined(mut all: Vec<Pulse>, more: Vec<Pulse>) -> Vec<Pulse> {
 
 #[cfg(test)]
 mod tests {
-    #![allow(clippy::unwrap_used)]
+    #![allow(clippy::unwrap_used, clippy::needless_pass_by_value)]
     use std::collections::BTreeMap;
 
     use proptest::prelude::*;
@@ -347,21 +347,18 @@ mod tests {
                 order.begin();
                 room += ahead;
                 let mut frames = Vec::new();
-                let mut sent = match order.after().filter(|_| resumes) {
-                    Some(after) => {
-                        frames.push(hello(EPOCH, room, true));
-                        after.strip_prefix("e1.").unwrap().parse::<u64>().unwrap()
+                let mut sent = if let Some(after) = order.after().filter(|_| resumes) {
+                    frames.push(hello(EPOCH, room, true));
+                    after.strip_prefix("e1.").unwrap().parse::<u64>().unwrap()
+                } else {
+                    frames.push(hello(EPOCH, room, false));
+                    let all: Vec<_> =
+                        truth(room).into_iter().map(|(id, doing)| pulse(id[6..].parse().unwrap(), doing.parse().unwrap())).collect();
+                    for n in 0..parts {
+                        let some = &all[all.len() * n / parts..all.len() * (n + 1) / parts];
+                        frames.push(part(room, some, u32::try_from(n).unwrap(), n + 1 == parts));
                     }
-                    None => {
-                        frames.push(hello(EPOCH, room, false));
-                        let all: Vec<_> =
-                            truth(room).into_iter().map(|(id, doing)| pulse(id[6..].parse().unwrap(), doing.parse().unwrap())).collect();
-                        for n in 0..parts {
-                            let some = &all[all.len() * n / parts..all.len() * (n + 1) / parts];
-                            frames.push(part(room, some, u32::try_from(n).unwrap(), n + 1 == parts));
-                        }
-                        room
-                    }
+                    room
                 };
                 for _ in 0..events {
                     sent += 1;
@@ -372,7 +369,9 @@ mod tests {
                 for frame in frames {
                     let mut news = Vec::new();
                     order.hear(frame, &mut news).unwrap();
-                    news.into_iter().for_each(|news| apply(&mut picture, &mut last, news));
+                    for news in news {
+                        apply(&mut picture, &mut last, news);
+                    }
                 }
                 prop_assert_eq!(&picture, &truth(last));
                 prop_assert_eq!(last, sent);

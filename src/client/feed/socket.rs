@@ -5,6 +5,8 @@ use std::time::Duration;
 use futures_util::{SinkExt, StreamExt};
 use reqwest::header::{AUTHORIZATION, HeaderValue, USER_AGENT};
 use rustls::pki_types::ServerName;
+use serde::Deserialize;
+use serde_json::Value;
 use tokio::net::TcpStream;
 use tokio::time::{Instant, MissedTickBehavior};
 use tokio_rustls::client::TlsStream;
@@ -22,6 +24,7 @@ use crate::client::{Access, tls};
 use crate::picture::News;
 use crate::wire::feed::{FRAME_MAX, Frame, OtherFrame};
 use crate::wire::id::Slug;
+use crate::wire::pulse::Pulse;
 
 type Socket = WebSocketStream<Either<TcpStream, TlsStream<TcpStream>>>;
 
@@ -196,14 +199,23 @@ async fn tell(text: Utf8Bytes, order: &mut Order, out: &Out) -> Result<(), End> 
     })
 }
 
-/// Reads a frame. An event of a known type whose members can't be read is kept as an unknown one, by its
-/// number: one odd pulse must not cost a watcher the rest of the room.
+/// Reads a frame. One odd pulse must not cost a watcher the rest of the room: in a picture it is left out, and
+/// an event that can't be read is kept as one of an unknown type, by its number.
 fn read(text: &str) -> Result<Frame, String> {
-    Frame::parse(text).or_else(|_| {
-        let other: Option<OtherFrame> = serde_json::from_str(text).ok();
-        other
-            .filter(|other| other.seq.is_some() && matches!(other.kind.as_str(), "pulse" | "gone"))
-            .map(|other| Frame::Other(Box::new(other)))
-            .ok_or_else(|| "the room sent something that is no frame of a pulse feed".to_owned())
-    })
+    let frame = Frame::parse(text).ok().or_else(|| {
+        let mut value: Value = serde_json::from_str(text).ok()?;
+        match value.get("type")?.as_str()? {
+            "snapshot" => {
+                let pulses = value.get_mut("pulses")?.as_array_mut()?;
+                pulses.retain(|pulse| Pulse::deserialize(pulse).is_ok());
+                serde_json::from_value(value).ok()
+            }
+            "pulse" | "gone" => {
+                let other: OtherFrame = serde_json::from_value(value).ok()?;
+                other.seq.is_some().then(|| Frame::Other(Box::new(other)))
+            }
+            _ => None,
+        }
+    });
+    frame.ok_or_else(|| "the room sent something that is no frame of a pulse feed".to_owned())
 }

@@ -13,10 +13,8 @@ use super::OpenError;
 use super::file::{Database, words};
 use crate::rules::{Caller, Kind, Scope};
 use crate::wire::Time;
-use crate::wire::id::{AgentId, Slug};
+use crate::wire::id::{AgentId, Slug, TOKEN_MARK};
 
-/// What every token begins with, so that people and secret scanners know it.
-const PREFIX: &str = "prk_";
 /// 256 bits in base64url.
 const RANDOM_TEXT: usize = 43;
 
@@ -32,7 +30,7 @@ pub(super) type Hash = [u8; 32];
 
 /// The hash of a text that may be a token; `None` for what can't be one, which needs no look-up.
 pub(super) fn hash(token: &str) -> Option<Hash> {
-    let random = token.strip_prefix(PREFIX)?;
+    let random = token.strip_prefix(TOKEN_MARK)?;
     (random.len() == RANDOM_TEXT).then(|| Sha256::digest(token.as_bytes()).into())
 }
 
@@ -146,7 +144,7 @@ impl KeyStore {
 
     /// Makes a key, and the owner, agent and projects that are missing.
     pub fn create(&mut self, key: &NewKey, now: Time) -> Result<Token, KeyError> {
-        let text = format!("{PREFIX}{}", BASE64_URL_SAFE_NO_PAD.encode(random::<32>()?));
+        let text = format!("{TOKEN_MARK}{}", BASE64_URL_SAFE_NO_PAD.encode(random::<32>()?));
         let now = now.timestamp_millis();
         let step = self.connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
         let (owner, name) = match &key.holder {

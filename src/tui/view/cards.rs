@@ -150,8 +150,10 @@ pub fn draw(canvas: &mut Canvas<'_>, model: &Model, parts: &Parts) {
         old.trim_start().to_owned()
     } else if top > 0 {
         format!("{mark}{}–{} of {}", top + 1, top + shown_cards, cards.len())
+    } else if below > 0 && parts.list.width < WORDS_FROM {
+        format!("{mark}{below} more")
     } else if below > 0 {
-        format!("{} · {mark}{below} more", header::working(model))
+        format!("{} · {mark}+{below}", header::working(model))
     } else {
         header::working(model)
     };

@@ -27,13 +27,14 @@ pub fn area(model: &Model) -> Rect {
 pub fn lines(model: &Model, area: Rect) -> Vec<Line<'static>> {
     let theme = &model.look.theme;
     let inside = usize::from(area.width.saturating_sub(4));
+    let (most, column) = if area.width >= TWO_FROM { (2, 14) } else { (1, 8) };
     let group = |which: Group, title: &str| -> Vec<Vec<Span<'static>>> {
         let mut out = vec![vec![Span::styled(title.to_owned(), theme.focus)]];
         for binding in TABLE.iter().filter(|b| b.group == which) {
-            let keys: Vec<String> = binding.keys.iter().take(2).map(|k| k.name()).collect();
+            let keys: Vec<String> = binding.keys.iter().take(most).map(|k| k.name()).collect();
             let keys = model.look.glyphs.tell(&keys.join(" ")).into_owned();
             out.push(vec![
-                Span::styled(format!(" {keys:<14}"), theme.hint),
+                Span::styled(format!(" {keys:<column$}"), theme.hint),
                 Span::styled(binding.help, theme.text),
             ]);
         }

@@ -128,11 +128,11 @@ pub fn draw(model: &Model, buffer: &mut Buffer) {
     }
     if any && model.is_old() {
         let body = Rect { y: 1, height: area.height.saturating_sub(2), ..area };
-        canvas.tint(body, Style::new().add_modifier(Modifier::DIM));
+        canvas.tint(body, Style::new().add_modifier(Modifier::DIM).remove_modifier(Modifier::BOLD));
     }
     if model.help.is_some() {
         let body = Rect { y: 1, height: area.height.saturating_sub(2), ..area };
-        canvas.tint(body, Style::new().add_modifier(Modifier::DIM));
+        canvas.tint(body, Style::new().add_modifier(Modifier::DIM).remove_modifier(Modifier::BOLD));
         help::draw(&mut canvas, model);
     }
     footer::draw(&mut canvas, model, &parts);
@@ -218,6 +218,20 @@ fn field(model: &Model, out: &mut Vec<Line<'static>>, width: usize, name: &str, 
 fn claim(model: &Model, agent: &crate::picture::Agent) -> String {
     let claim = model.picture.claim(agent, model.picture.room_time(model.local()));
     model.look.glyphs.tell(&words::claim_and_age(&claim)).into_owned()
+}
+
+/// The whole screen as text, at the model's size.
+pub fn as_text(model: &Model) -> String {
+    let mut picture = Buffer::empty(Rect::new(0, 0, model.size.0, model.size.1));
+    draw(model, &mut picture);
+    plain(&picture)
+}
+
+/// The screen at the model's size as text.
+pub fn frame(model: &Model) -> String {
+    let mut picture = Buffer::empty(Rect::new(0, 0, model.size.0, model.size.1));
+    draw(model, &mut picture);
+    plain(&picture)
 }
 
 /// A picture as text: a line each row, without blanks at its end.

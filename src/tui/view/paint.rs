@@ -81,25 +81,27 @@ impl<'a> Canvas<'a> {
         };
         let (wide, other) = (width(title), width(right));
         let room = usize::from(area.width);
-        let blank = Span::raw(" ");
-        let framed = |line: &Line<'_>| -> Line<'static> {
-            let own = |s: &Span<'_>| Span::styled(s.content.clone().into_owned(), s.style);
-            let inner = line.spans.iter().map(own);
-            std::iter::once(blank.clone()).chain(inner).chain(std::iter::once(blank.clone())).collect()
-        };
-        if other > 0 && room > other + 4 {
-            let inner = Rect { width: area.width - 1, ..area };
-            self.right(inner, row, &framed(right));
+        let shows_right = other > 0 && room > other + 4;
+        if shows_right {
+            self.framed(
+                area,
+                row,
+                area.right().saturating_sub(u16::try_from(other + 3).unwrap_or(0)),
+                other,
+                right,
+            );
         }
-        let used = if other > 0 && room > other + 4 { other + 4 } else { 1 };
-        if wide > 0 && room > used + 3 {
-            let inner = Rect {
-                x: area.x + 1,
-                width: u16::try_from((room - used - 1).min(wide + 2)).unwrap_or(0),
-                ..area
-            };
-            self.line(inner, row, &framed(title));
+        let used = if shows_right { other + 4 } else { 1 };
+        if wide > 0 && room > used + 4 {
+            self.framed(area, row, area.x + 1, wide.min(room - used - 4), title);
         }
+    }
+
+    /// A line in so many columns, with a blank before and behind it.
+    fn framed(&mut self, area: Rect, row: u16, x: u16, columns: usize, line: &Line<'_>) {
+        let columns = u16::try_from(columns).unwrap_or(0);
+        self.clear(Rect { x, y: area.y + row, width: columns + 2, height: 1 });
+        self.line(Rect { x: x + 1, width: columns, ..area }, row, line);
     }
 
     /// Makes the area's style so, on top of what is there.

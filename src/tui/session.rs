@@ -1,0 +1,107 @@
+//! The loop on the real terminal, from taking it over to giving it back: what `watch` and `demo` share.
+
+use std::io::{self, IsTerminal};
+
+use crossterm::event::EventStream;
+use tokio::signal::unix::{SignalKind, signal};
+use tokio::sync::mpsc;
+
+use super::model::Model;
+use super::{Ended, Hooks, Signal, terminal};
+use crate::client::feed::Feed;
+
+/// Whether a full screen can be drawn and driven: a terminal on both sides.
+pub fn is_possible() -> bool {
+    io::stdout().is_terminal() && io::stdin().is_terminal()
+}
+
+/// Whether the terminal can move its cursor, as far as it says.
+pub fn can_draw() -> bool {
+    std::env::var("TERM").is_ok_and(|term| !term.is_empty() && term != "dumb")
+}
+
+/// Runs the screen until it is quit or a signal ends it. `who` finds out whose key watches.
+pub async fn open(
+    mut model: Model,
+    feed: Option<&mut Feed>,
+    who: impl Future<Output = Option<String>> + Send + 'static,
+) -> io::Result<Ended> {
+    let (sender, signals) = mpsc::channel(8);
+    listen(&sender)?;
+    tokio::spawn(async move {
+        if let Some(owner) = who.await {
+            let _ = sender.send(Signal::Owner(owner)).await;
+        }
+        sender.closed().await; // without a sender the loop would take the channel for closed
+    });
+    // Colours are the theme's business: without this, NO_COLOR makes crossterm write resets that end reverse.
+    crossterm::style::force_color_output(true);
+    let mut screen = terminal::enter()?;
+    #[cfg(debug_assertions)]
+    panic_on_request();
+    let hooks = Hooks {
+        size: Box::new(terminal::size),
+        suspend: Box::new(|| {
+            let can = terminal::can_suspend();
+            if can {
+                terminal::suspend()?;
+            }
+            Ok(can)
+        }),
+    };
+    let ended = super::run(&mut model, feed, EventStream::new(), signals, &mut screen, hooks).await;
+    terminal::restore();
+    match ended {
+        // The terminal is gone: that is its hang-up, whichever of the two was noticed first.
+        Err(error) if is_gone(&error) => Ok(Ended::Signal(1)),
+        ended => ended,
+    }
+}
+
+/// Whether a write failed because the terminal is no longer there.
+fn is_gone(error: &io::Error) -> bool {
+    let lost = rustix::io::Errno::IO.raw_os_error();
+    error.kind() == io::ErrorKind::BrokenPipe || error.raw_os_error() == Some(lost)
+}
+
+/// Everything that ends or interrupts the loop from outside.
+fn listen(sender: &mpsc::Sender<Signal>) -> io::Result<()> {
+    let ends = [(SignalKind::hangup(), 1), (SignalKind::interrupt(), 2), (SignalKind::terminate(), 15)];
+    for (kind, number) in ends {
+        let mut signal = signal(kind)?;
+        let sender = sender.clone();
+        tokio::spawn(async move {
+            while signal.recv().await.is_some() {
+                let _ = sender.send(Signal::End(number)).await;
+            }
+        });
+    }
+    // SIGTSTP and SIGCONT have the numbers of this machine's kernel.
+    let stops =
+        [(rustix::process::Signal::TSTP, Signal::Suspend), (rustix::process::Signal::CONT, Signal::Continue)];
+    for (kind, meaning) in stops {
+        let mut signal = signal(SignalKind::from_raw(kind.as_raw()))?;
+        let sender = sender.clone();
+        tokio::spawn(async move {
+            while signal.recv().await.is_some() {
+                let _ = sender.send(meaning.clone()).await;
+            }
+        });
+    }
+    let sender = sender.clone();
+    terminal::watch_for_hangup(move || {
+        let _ = sender.try_send(Signal::Hangup);
+    });
+    Ok(())
+}
+
+/// Debug builds only: lets a test see that the terminal is given back after a panic in a task.
+#[cfg(debug_assertions)]
+fn panic_on_request() {
+    if std::env::var_os("PRICKLE_DEBUG_PANIC").is_some() {
+        tokio::spawn(async {
+            tokio::time::sleep(std::time::Duration::from_millis(300)).await;
+            panic!("asked to by PRICKLE_DEBUG_PANIC");
+        });
+    }
+}

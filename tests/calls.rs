@@ -1,0 +1,287 @@
+//! One question and one tool call, against rooms that answer well, badly, or not at all.
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+#![allow(clippy::needless_pass_by_value, clippy::unnecessary_wraps)]
+
+mod common;
+#[path = "common/fake_room.rs"]
+mod fake_room;
+
+use std::time::Duration;
+
+use axum::response::{IntoResponse, Response};
+use common::room::Room;
+use fake_room::{FakeRoom, SECRET, answer};
+use prickle::client::http::Http;
+use prickle::client::{Access, CallError, mcp};
+use serde_json::{Map, Value, json};
+use tokio::net::TcpListener;
+
+const PATIENCE: Duration = Duration::from_secs(10);
+
+fn access(url: &str, token: &str) -> Access {
+    Access { server: url.parse().unwrap(), token: token.parse().unwrap() }
+}
+
+fn http(url: &str) -> Http {
+    Http::new(&access(url, SECRET), PATIENCE).unwrap()
+}
+
+fn arguments(value: Value) -> Map<String, Value> {
+    value.as_object().unwrap().clone()
+}
+
+async fn call(url: &str, token: &str, args: Value) -> Result<Value, CallError> {
+    let result = mcp::call(&access(url, token), "update_pulse", arguments(args), PATIENCE).await;
+    if let Err(error) = &result {
+        let text = format!("{error} {error:?}");
+        assert!(!text.contains(token), "the key is shown: {text}");
+        for word in ["rmcp", "Transport", "Streamable", "reqwest", "JSON-RPC", "hyper"] {
+            assert!(!error.to_string().contains(word), "{text}");
+        }
+    }
+    result
+}
+
+fn closed_port() -> String {
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    format!("http://{}", listener.local_addr().unwrap())
+}
+
+#[tokio::test]
+async fn the_real_room_takes_a_pulse_and_shows_it() {
+    let room = Room::open().await;
+    let agent = room.key("client", "acme/builder", &["website-v2"]);
+    let person = room.key("person", "acme", &["website-v2", "shop"]);
+    let result = call(&room.url, &agent, json!({"project": "website-v2", "doing": "calling"})).await.unwrap();
+    assert_eq!(result["pulse"]["agent_id"], "acme/builder");
+    assert_eq!(result["pulse"]["doing"], "calling");
+
+    let http = Http::new(&access(&room.url, &person), PATIENCE).unwrap();
+    let me = http.me().await.unwrap();
+    assert_eq!((me.kind.as_str(), me.owner.as_str(), me.agent_id), ("person", "acme", None));
+    assert_eq!(me.projects.unwrap().len(), 2);
+    assert_eq!(http.projects().await.unwrap().len(), 2);
+    let snapshot = http.snapshot(&"website-v2".parse().unwrap()).await.unwrap();
+    assert_eq!((snapshot.seq, snapshot.pulses.len()), (1, 1));
+    assert_eq!(snapshot.pulses[0].doing, "calling");
+    let page = http.runs(10, None).await.unwrap();
+    assert_eq!((page.runs.len(), page.next_cursor), (0, None));
+}
+
+#[tokio::test]
+async fn run_records_come_in_pages_newest_first() {
+    let room = Room::open().await;
+    let agent = room.key("client", "acme/builder", &["website-v2"]);
+    let person = room.key("person", "acme", &[]);
+    for n in 1..=5 {
+        let run = json!({"project": "website-v2", "run_id": format!("4f7c2a9e-3b1d-4c8e-9a6f-0d2e5b7c1a3{n}"),
+            "task_id": "t", "input_tokens": null, "output_tokens": 0, "turns": null, "duration_ms": n, "exit_code": 0});
+        mcp::call(&access(&room.url, &agent), "report_run", arguments(run), PATIENCE).await.unwrap();
+    }
+    let http = Http::new(&access(&room.url, &person), PATIENCE).unwrap();
+    let (mut seen, mut cursor) = (Vec::new(), None);
+    loop {
+        let page = http.runs(2, cursor.as_deref()).await.unwrap();
+        seen.extend(page.runs.iter().map(|run| run.run.duration_ms.unwrap()));
+        assert!(
+            page.runs.iter().all(|run| run.run.input_tokens.is_none() && run.run.output_tokens == Some(0))
+        );
+        cursor = page.next_cursor;
+        if cursor.is_none() {
+            break;
+        }
+    }
+    assert_eq!(seen, [5, 4, 3, 2, 1]);
+}
+
+#[tokio::test]
+async fn the_rooms_refusal_is_given_in_its_own_words() {
+    let room = Room::open().await;
+    let agent = room.key("client", "acme/builder", &["website-v2"]);
+    let args = json!({"project": "website-v2", "doing": "x".repeat(201), "availability": "busy\u{1b}[2J"});
+    let Err(CallError::Refused(text)) = call(&room.url, &agent, args).await else { panic!("refused") };
+    assert!(text.contains("doing") && text.contains("200") && text.contains("availability"), "{text}");
+    assert!(!text.contains('\u{1b}') && !text.contains('\n'), "{text:?}");
+    let args = json!({"project": "other", "doing": ""});
+    let Err(CallError::Refused(text)) = call(&room.url, &agent, args).await else { panic!("refused") };
+    assert!(text.contains("website-v2"), "{text}");
+    let result = mcp::call(&access(&room.url, &agent), "no_such_tool", Map::new(), PATIENCE).await;
+    assert!(matches!(&result, Err(CallError::Refused(text)) if text.contains("no_such_tool")), "{result:?}");
+}
+
+#[tokio::test]
+async fn a_key_that_the_room_does_not_know_is_said_with_the_next_step() {
+    let room = Room::open().await;
+    let Err(CallError::Unauthorized(text)) =
+        call(&room.url, SECRET, json!({"project": "p", "doing": ""})).await
+    else {
+        panic!("unauthorized")
+    };
+    let host = room.address();
+    assert_eq!(
+        text,
+        format!(
+            "the room at {host} does not know this key; make one with: \
+             prickle key create --kind client --agent OWNER/NAME --project PROJECT --save"
+        )
+    );
+    let error = http(&room.url).me().await.unwrap_err();
+    assert!(matches!(&error, CallError::Unauthorized(text) if text.contains("--kind person")), "{error}");
+    let error = http(&room.url).snapshot(&"p".parse().unwrap()).await.unwrap_err();
+    assert!(matches!(&error, CallError::Unauthorized(text) if text.contains("--project p")), "{error}");
+}
+
+#[tokio::test]
+async fn a_room_that_is_not_seen_is_answered_with_those_that_are() {
+    let room = Room::open().await;
+    let person = room.key("person", "acme", &["website", "shop"]);
+    let http = Http::new(&access(&room.url, &person), PATIENCE).unwrap();
+    let error = http.snapshot(&"website-v2".parse().unwrap()).await.unwrap_err();
+    let host = room.address();
+    let text = format!("this key sees no website-v2 at {host}; it sees shop, website");
+    assert_eq!(error, CallError::Refused(text));
+}
+
+#[tokio::test]
+async fn without_a_room_it_says_why() {
+    for url in [closed_port(), closed_port().replace("http", "https")] {
+        let error = http(&url).me().await.unwrap_err();
+        assert_eq!(error, CallError::Unreachable("connection refused".into()), "{url}");
+        let error = call(&url, SECRET, json!({})).await.unwrap_err();
+        assert_eq!(error, CallError::Unreachable("connection refused".into()), "{url}");
+    }
+}
+
+#[tokio::test]
+async fn a_server_that_never_answers_is_given_up() {
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let access = access(&format!("http://{}", listener.local_addr().unwrap()), SECRET);
+    let patience = Duration::from_millis(300);
+    let late = CallError::Unreachable("no answer for 300ms".into());
+    assert_eq!(Http::new(&access, patience).unwrap().me().await.unwrap_err(), late);
+    assert_eq!(mcp::call(&access, "update_pulse", Map::new(), patience).await.unwrap_err(), late);
+}
+
+/// What a server answers to every request, and what a question and a call make of it.
+struct Odd {
+    status: u16,
+    body: &'static str,
+    asked: &'static str,
+    called: &'static str,
+}
+
+#[tokio::test]
+async fn every_odd_answer_has_its_words() {
+    let room = FakeRoom::open().await;
+    let host = room.address.to_string();
+    let (no_room, strange) =
+        ("what answers there is no prickle room", "what answers there does not speak like a prickle room");
+    for odd in [
+        Odd { status: 200, body: "<html>hello</html>", asked: no_room, called: strange },
+        Odd { status: 200, body: "{\"kind\":5}", asked: no_room, called: strange },
+        Odd {
+            status: 404,
+            body: "<html>",
+            asked: "what answers at HOST is no prickle room",
+            called: "what answers at HOST is no prickle room",
+        },
+        Odd {
+            status: 403,
+            body: "This room answers to localhost only.",
+            asked: "the room at HOST refuses the request: This room answers to localhost only.",
+            called: "the room at HOST refuses the request: This room answers to localhost only.",
+        },
+        Odd {
+            status: 413,
+            body: "Too long.",
+            asked: "the room at HOST refuses the request (413): Too long.",
+            called: "the room at HOST refuses the request (413): Too long.",
+        },
+        Odd {
+            status: 429,
+            body: "Slow down\u{202e}.",
+            asked: "the room asks to slow down: Slow down<U+202E>.",
+            called: "the room asks to slow down",
+        },
+        Odd {
+            status: 500,
+            body: "{\"detail\":\"The disk is full.\"}",
+            asked: "the room has trouble (500): The disk is full.",
+            called: "the room has trouble (500)",
+        },
+        Odd {
+            status: 503,
+            body: SECRET,
+            asked: "the room has trouble (503)",
+            called: "the room has trouble (503)",
+        },
+    ] {
+        room.answer(move |_| Some(answer(odd.status, odd.body)));
+        let asked = http(&room.url()).me().await.unwrap_err().to_string();
+        assert_eq!(asked, odd.asked.replace("HOST", &host), "{} {}", odd.status, odd.body);
+        let called = call(&room.url(), SECRET, json!({})).await.unwrap_err().to_string();
+        assert_eq!(called, odd.called.replace("HOST", &host), "{} {}", odd.status, odd.body);
+    }
+    room.answer(|_| {
+        Some((axum::http::StatusCode::UNAUTHORIZED, [("www-authenticate", "Bearer")], "no").into_response())
+    });
+    assert!(matches!(call(&room.url(), SECRET, json!({})).await, Err(CallError::Unauthorized(_))));
+}
+
+#[tokio::test]
+async fn neither_a_question_nor_a_call_follows_a_redirect() {
+    let (other, room) = (FakeRoom::open().await, FakeRoom::open().await);
+    let target = other.url();
+    room.answer(move |seen| {
+        let target = format!("{target}{}", seen.path);
+        Some((axum::http::StatusCode::PERMANENT_REDIRECT, [("location", target)]).into_response())
+    });
+    let said = format!("{} sends elsewhere, and a key goes only to the address it belongs to", room.address);
+    let error = http(&room.url()).me().await.unwrap_err();
+    assert!(matches!(&error, CallError::Refused(text) if text.starts_with(&said)), "{error}");
+    let error = call(&room.url(), SECRET, json!({})).await.unwrap_err();
+    assert!(matches!(&error, CallError::Refused(text) if text.starts_with(&said)), "{error}");
+    assert!(other.seen().is_empty(), "{:?}", other.seen());
+}
+
+/// A server of the time before discovery and structured results.
+fn old_server(method: &str, id: &Value) -> Option<Response> {
+    let result = match method {
+        "initialize" => json!({"protocolVersion": "2025-03-26", "capabilities": {"tools": {}},
+            "serverInfo": {"name": "old", "version": "1"}}),
+        "tools/call" => json!({"content": [{"type": "text", "text": "{\"pulse\":null}"}]}),
+        "notifications/initialized" => return Some(answer(202, "")),
+        _ => {
+            let error = json!({"jsonrpc": "2.0", "id": id, "error": {"code": -32601, "message": "what?"}});
+            return Some(json_answer(&error));
+        }
+    };
+    Some(json_answer(&json!({"jsonrpc": "2.0", "id": id, "result": result})))
+}
+
+fn json_answer(value: &Value) -> Response {
+    ([("content-type", "application/json")], value.to_string()).into_response()
+}
+
+#[tokio::test]
+async fn an_older_room_is_spoken_to_in_its_own_way() {
+    let room = FakeRoom::open().await;
+    room.answer(|seen| {
+        if seen.method != "POST" {
+            return Some(answer(405, ""));
+        }
+        let message: Value = serde_json::from_str(&seen.body).unwrap();
+        old_server(message["method"].as_str().unwrap(), &message["id"])
+    });
+    let result = call(&room.url(), SECRET, json!({"project": "p", "doing": "x"})).await.unwrap();
+    assert_eq!(result, json!({"pulse": null}));
+    let calls: Vec<Value> =
+        room.seen().iter().filter_map(|seen| serde_json::from_str(&seen.body).ok()).collect();
+    let call = calls.iter().find(|call| call["method"] == "tools/call").unwrap();
+    assert_eq!(call["params"]["arguments"], json!({"project": "p", "doing": "x"}));
+    assert!(
+        room.seen()
+            .iter()
+            .all(|seen| seen.authorization == format!("Bearer {SECRET}") && seen.path == "/mcp")
+    );
+}
