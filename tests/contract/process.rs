@@ -180,6 +180,42 @@ async fn a_log_that_nobody_takes_costs_no_call_and_no_stop() {
     assert_eq!(code.unwrap().code(), Some(0));
 }
 
+#[test]
+fn a_token_that_nobody_got_opens_nothing() {
+    let folder = tempfile::tempdir().unwrap();
+    let (reader, writer) = std::io::pipe().unwrap();
+    drop(reader);
+    let mut create = prickle(folder.path());
+    create.args(["key", "create", "--kind", "person", "--owner", "acme", "--all"]).stdout(writer);
+    let out = create.output().unwrap();
+    let text = String::from_utf8(out.stderr).unwrap();
+    assert_eq!(out.status.code(), Some(1), "{text}");
+    assert!(text.contains("revoked"), "{text}");
+    let listed = prickle(folder.path()).args(["key", "list", "--json"]).output().unwrap();
+    let keys: serde_json::Value = serde_json::from_slice(&listed.stdout).unwrap();
+    assert!(keys[0]["revoked_at"].is_string(), "{keys}");
+}
+
+#[test]
+fn a_damaged_database_is_named_and_left_alone_by_the_key_commands() {
+    let folder = tempfile::tempdir().unwrap();
+    let db = folder.path().join("room.db");
+    make_key(&db, "client", "acme/builder", &["website-v2"]);
+    let mut bytes = std::fs::read(&db).unwrap();
+    bytes[4096..].fill(0x5a);
+    std::fs::write(&db, &bytes).unwrap();
+    for args in [vec!["list"], vec!["create", "--kind", "person", "--owner", "acme", "--all"]] {
+        let out = prickle(folder.path()).arg("key").args(args).arg("--db").arg(&db).output().unwrap();
+        let text = String::from_utf8(out.stderr).unwrap();
+        assert_eq!(out.status.code(), Some(2), "{text}");
+        for part in ["room.db", "damaged", "backup", "--db"] {
+            assert!(text.contains(part), "{part} in {text}");
+        }
+        assert_eq!((text.lines().count(), text.matches("malformed").count()), (1, 1), "{text}");
+        assert_eq!(std::fs::read(&db).unwrap(), bytes);
+    }
+}
+
 #[cfg(target_os = "linux")]
 #[tokio::test]
 async fn running_out_of_file_descriptors_is_survived_and_said() {
