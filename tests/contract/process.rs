@@ -90,7 +90,10 @@ fn case_f12_a_port_of_the_administrator_s_is_one_sentence() {
         // Root may use any port: an unprivileged user tries it, with a copy of the program that it can reach.
         std::fs::set_permissions(folder.path(), std::fs::Permissions::from_mode(0o777)).unwrap();
         let copy = folder.path().join("prickle-copy");
-        std::fs::copy(env!("CARGO_BIN_EXE_prickle"), &copy).unwrap();
+        // By a process of its own: a file that this one has open for writing, or a child that another test is
+        // just starting, could not be run ("text file busy").
+        let copied = std::process::Command::new("cp").arg(env!("CARGO_BIN_EXE_prickle")).arg(&copy).status();
+        assert!(copied.unwrap().success());
         command = serve_with(std::process::Command::new(&copy), folder.path(), &addr);
         command.uid(65534).gid(65534).current_dir("/");
     }
