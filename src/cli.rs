@@ -119,7 +119,8 @@ struct PulseArgs {
     #[arg(long, value_name = "P")]
     project: Option<Slug>,
     /// What you are doing
-    #[arg(long, value_name = "TEXT")]
+    #[arg(long, value_name = "TEXT", allow_hyphen_values = true)]
+    // a commit's subject may begin with one
     doing: String,
     /// online, working, idle, asleep, away or offline
     #[arg(long, value_name = "A")]
@@ -134,7 +135,7 @@ struct PulseArgs {
     #[arg(long = "file", value_name = "F")]
     files: Vec<String>,
     /// The last decision
-    #[arg(long, value_name = "TEXT")]
+    #[arg(long, value_name = "TEXT", allow_hyphen_values = true)]
     decision: Option<String>,
     /// What you are about to do: add, change, remove, rename, revert or migrate
     #[arg(long, value_name = "KIND")]
@@ -280,4 +281,18 @@ fn addresses(text: &str) -> anyhow::Result<Vec<SocketAddr>> {
         })?
         .collect();
     Ok(found)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_text_may_begin_with_a_hyphen() {
+        let typed =
+            ["prickle", "pulse", "--doing", "- fix the login", "--decision", "-O2 is enough", "--json"];
+        let cli = Cli::try_parse_from(typed);
+        assert!(matches!(cli, Ok(Cli { command: Command::Pulse(PulseArgs { doing, json: true, .. }), .. })
+                if doing == "- fix the login"));
+    }
 }

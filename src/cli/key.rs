@@ -10,7 +10,7 @@ use super::{Environment, KeyCommand, KeyCreateArgs, KeyListArgs, KeyRevokeArgs, 
 use crate::config::{Config, Folders, Surroundings};
 use crate::rules::{Kind, Scope};
 use crate::server::clock::Clock;
-use crate::server::store::keys::{Holder, KeyRow, KeyStore, NewKey};
+use crate::server::store::keys::{Holder, KeyError, KeyRow, KeyStore, NewKey};
 use crate::shown;
 use crate::wire::Time;
 use crate::wire::id::{BadId, is_task};
@@ -28,7 +28,7 @@ fn create(args: KeyCreateArgs, reach: &Reach) -> anyhow::Result<()> {
     let save = args.save.then(|| Config::load(reach)).transpose()?;
     let key = asked(args)?;
     let mut keys = open(&path)?;
-    let token = keys.create(&key, Clock::default().now())?;
+    let token = keys.create(&key, Clock::default().now()).map_err(|e| failed(&keys, e))?;
     let mut stderr = std::io::stderr();
     if let Some(config) = save {
         let kept = token.as_str().parse().map_err(anyhow::Error::from);
@@ -43,8 +43,7 @@ fn create(args: KeyCreateArgs, reach: &Reach) -> anyhow::Result<()> {
                 return Ok(());
             }
             Err(error) => {
-                // Nobody has its token, so nobody can use it.
-                keys.revoke(token.key(), Clock::default().now())?;
+                take_back(&mut keys, token.key())?;
                 return Err(error.context("the token could not be kept, so its key was revoked"));
             }
         }
@@ -54,9 +53,29 @@ fn create(args: KeyCreateArgs, reach: &Reach) -> anyhow::Result<()> {
         // Before the token, so that nobody finds out too late. On stderr: stdout is the token alone.
         writeln!(stderr, "This token is shown once; the room keeps only its hash. Put it away now:")?;
     }
-    writeln!(stdout, "{}", token.as_str()).and_then(|()| stdout.flush()).with_context(|| {
-        format!("key {0} was made, but its token could not be written; `prickle key revoke {0}`", token.key())
-    })
+    if let Err(error) = writeln!(stdout, "{}", token.as_str()).and_then(|()| stdout.flush()) {
+        take_back(&mut keys, token.key())?;
+        let text = format!("the token could not be written ({}), so its key was revoked", error.kind());
+        // Not as the cause: a closed pipe is no fault elsewhere, but here somebody goes without a key.
+        return Err(anyhow::anyhow!("{text}; write it to a file that can take it"));
+    }
+    Ok(())
+}
+
+/// Revokes a key whose token nobody has.
+fn take_back(keys: &mut KeyStore, id: i64) -> anyhow::Result<()> {
+    let revoked = keys.revoke(id, Clock::default().now());
+    revoked
+        .map_err(|e| failed(keys, e))
+        .with_context(|| format!("key {id}, whose token nobody has, is still good"))
+}
+
+/// A fault of the database names it and is the machine's; one of the keys is a plain no.
+fn failed(keys: &KeyStore, error: KeyError) -> anyhow::Error {
+    match keys.explained(&error) {
+        Some(database) => usage(database.to_string()),
+        None => error.into(),
+    }
 }
 
 /// What was asked for, or everything that does not fit together in it.
@@ -115,7 +134,8 @@ fn asked(args: KeyCreateArgs) -> anyhow::Result<NewKey> {
 }
 
 fn list(args: &KeyListArgs) -> anyhow::Result<()> {
-    let keys = open(&existing(args.db.as_deref())?)?.list()?;
+    let store = open(&existing(args.db.as_deref())?)?;
+    let keys = store.list().map_err(|e| failed(&store, e))?;
     let mut stdout = std::io::stdout().lock();
     if args.json {
         serde_json::to_writer_pretty(&mut stdout, &keys)?;
@@ -166,7 +186,8 @@ fn table(keys: &[KeyRow]) -> String {
 }
 
 fn revoke(args: &KeyRevokeArgs) -> anyhow::Result<()> {
-    open(&existing(args.db.as_deref())?)?.revoke(args.id, Clock::default().now())?;
+    let mut keys = open(&existing(args.db.as_deref())?)?;
+    keys.revoke(args.id, Clock::default().now()).map_err(|e| failed(&keys, e))?;
     writeln!(
         std::io::stderr(),
         "Key {} is revoked; a running room closes its streams within seconds.",

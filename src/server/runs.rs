@@ -9,13 +9,11 @@ use serde::Deserialize;
 use super::Room;
 use super::auth::RunReader;
 use super::problem::Problem;
-use super::store::CallError;
+use super::store::{CallError, PAGE_MAX};
 use crate::wire::run::RunPage;
 
 /// Records of a page unless the query says otherwise.
 const LIMIT_DEFAULT: u32 = 100;
-/// Most records of a page.
-const LIMIT_MAX: u32 = 1000;
 
 #[derive(Debug, Default, Deserialize)]
 pub(super) struct Asked {
@@ -34,8 +32,8 @@ pub(super) async fn page(
         asked.map_err(|_| bad("The query can't be read: give limit and cursor once each.".into()))?;
     let limit = asked.limit.map_or(Some(LIMIT_DEFAULT), |text| text.parse().ok());
     let limit = limit
-        .filter(|n| (1..=LIMIT_MAX).contains(n))
-        .ok_or_else(|| bad(format!("limit must be a whole number from 1 to {LIMIT_MAX}.")))?;
+        .filter(|n| (1..=PAGE_MAX).contains(n))
+        .ok_or_else(|| bad(format!("limit must be a whole number from 1 to {PAGE_MAX}.")))?;
     let cursor = asked.cursor.as_deref().filter(|cursor| !cursor.is_empty());
     match room.store.runs(&caller, cursor, limit).await {
         Ok(page) => Ok(Json(page)),

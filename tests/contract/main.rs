@@ -164,6 +164,18 @@ async fn what_is_no_call_is_told_apart_from_a_wrong_one() {
     assert_eq!(typed.send().await.unwrap().status(), 415);
 }
 
+#[tokio::test]
+async fn a_used_run_id_tells_nothing_of_a_project_that_the_key_may_not_enter() {
+    let room = Room::open().await;
+    let first = room.key("client", "acme/builder", &["website-v2"]);
+    let second = room.key("client", "acme/builder", &["elsewhere"]);
+    room.run(&first, run_report(RUN)).await;
+    let again = with(&run_report(RUN), json!({"project": "elsewhere", "turns": 9}));
+    let refusal = room.call(&second, "report_run", again).await.refused();
+    assert!(refusal.contains("run_id") && !refusal.contains("website-v2"), "{refusal}");
+    assert!(!refusal.contains("must be 3"), "{refusal}");
+}
+
 /// What each kind of key may do on each route of its own project.
 fn allowed(kind: Kind, route: &str) -> u16 {
     match route {

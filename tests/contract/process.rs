@@ -90,7 +90,10 @@ fn case_f12_a_port_of_the_administrator_s_is_one_sentence() {
         // Root may use any port: an unprivileged user tries it, with a copy of the program that it can reach.
         std::fs::set_permissions(folder.path(), std::fs::Permissions::from_mode(0o777)).unwrap();
         let copy = folder.path().join("prickle-copy");
-        std::fs::copy(env!("CARGO_BIN_EXE_prickle"), &copy).unwrap();
+        // By a process of its own: a file that this one has open for writing, or a child that another test is
+        // just starting, could not be run ("text file busy").
+        let copied = std::process::Command::new("cp").arg(env!("CARGO_BIN_EXE_prickle")).arg(&copy).status();
+        assert!(copied.unwrap().success());
         command = serve_with(std::process::Command::new(&copy), folder.path(), &addr);
         command.uid(65534).gid(65534).current_dir("/");
     }
@@ -178,6 +181,42 @@ async fn a_log_that_nobody_takes_costs_no_call_and_no_stop() {
     })
     .await;
     assert_eq!(code.unwrap().code(), Some(0));
+}
+
+#[test]
+fn a_token_that_nobody_got_opens_nothing() {
+    let folder = tempfile::tempdir().unwrap();
+    let (reader, writer) = std::io::pipe().unwrap();
+    drop(reader);
+    let mut create = prickle(folder.path());
+    create.args(["key", "create", "--kind", "person", "--owner", "acme", "--all"]).stdout(writer);
+    let out = create.output().unwrap();
+    let text = String::from_utf8(out.stderr).unwrap();
+    assert_eq!(out.status.code(), Some(1), "{text}");
+    assert!(text.contains("revoked"), "{text}");
+    let listed = prickle(folder.path()).args(["key", "list", "--json"]).output().unwrap();
+    let keys: serde_json::Value = serde_json::from_slice(&listed.stdout).unwrap();
+    assert!(keys[0]["revoked_at"].is_string(), "{keys}");
+}
+
+#[test]
+fn a_damaged_database_is_named_and_left_alone_by_the_key_commands() {
+    let folder = tempfile::tempdir().unwrap();
+    let db = folder.path().join("room.db");
+    make_key(&db, "client", "acme/builder", &["website-v2"]);
+    let mut bytes = std::fs::read(&db).unwrap();
+    bytes[4096..].fill(0x5a);
+    std::fs::write(&db, &bytes).unwrap();
+    for args in [vec!["list"], vec!["create", "--kind", "person", "--owner", "acme", "--all"]] {
+        let out = prickle(folder.path()).arg("key").args(args).arg("--db").arg(&db).output().unwrap();
+        let text = String::from_utf8(out.stderr).unwrap();
+        assert_eq!(out.status.code(), Some(2), "{text}");
+        for part in ["room.db", "damaged", "backup", "--db"] {
+            assert!(text.contains(part), "{part} in {text}");
+        }
+        assert_eq!((text.lines().count(), text.matches("malformed").count()), (1, 1), "{text}");
+        assert_eq!(std::fs::read(&db).unwrap(), bytes);
+    }
 }
 
 #[cfg(target_os = "linux")]

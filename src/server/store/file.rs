@@ -21,6 +21,7 @@ const MIGRATIONS: &[&str] = &[include_str!("schema.sql")];
 const BUSY: Duration = Duration::from_secs(5);
 
 /// A file that has been looked at: it is ours or new, and may be opened.
+#[derive(Debug)]
 pub(super) struct Database {
     path: PathBuf,
 }
@@ -63,7 +64,14 @@ impl Database {
         let mut open = OpenOptions::new();
         open.read(true).write(true).create(fresh).mode(0o600);
         let file = open.open(path).map_err(|e| match e.kind() {
-            ErrorKind::PermissionDenied | ErrorKind::ReadOnlyFilesystem => read_only(path, e),
+            // A file that is not there can't be made writable: it is its folder that says no.
+            ErrorKind::PermissionDenied | ErrorKind::ReadOnlyFilesystem if path.exists() => {
+                read_only(path, e)
+            }
+            ErrorKind::PermissionDenied => {
+                let remedy = format!("make its folder writable, or {ANOTHER}");
+                refused(path, format!("it can't be made ({e})"), remedy)
+            }
             _ => failed(e),
         })?;
         if fresh && there {

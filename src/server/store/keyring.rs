@@ -189,3 +189,52 @@ impl Known {
         Ok(known)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use std::time::Instant;
+
+    use super::*;
+    use crate::rules::Kind;
+    use crate::server::store::keys::{Holder, KeyStore, NewKey};
+    use crate::server::store::{Options, Store};
+
+    #[test]
+    fn a_key_that_is_revoked_while_the_room_opens_is_not_missed() {
+        let options = Options { keys_reread: Duration::from_millis(10), ..Options::default() };
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("room.db");
+        let key = NewKey {
+            kind: Kind::Person,
+            holder: Holder::Owner("acme".parse().unwrap()),
+            scope: Scope::All,
+            task: None,
+            label: None,
+        };
+        let began = Instant::now();
+        drop(Store::open(&path, options.clone()).unwrap());
+        let opening = began.elapsed();
+        for n in 0..40 {
+            let mut keys = KeyStore::open(&path).unwrap();
+            let token = keys.create(&key, chrono::Utc::now()).unwrap();
+            let id = token.key();
+            let revoking = std::thread::spawn(move || {
+                std::thread::sleep(opening * n / 40); // another moment of the opening each time
+                keys.revoke(id, chrono::Utc::now()).unwrap();
+            });
+            let store = loop {
+                match Store::open(&path, options.clone()) {
+                    Ok(store) => break store,
+                    Err(_) => std::thread::yield_now(), // the room before is still closing
+                }
+            };
+            revoking.join().unwrap();
+            let until = Instant::now() + Duration::from_secs(10);
+            while store.authenticate(token.as_str()).is_some() {
+                assert!(Instant::now() < until, "the key still works in room {n}");
+                std::thread::sleep(Duration::from_millis(1));
+            }
+        }
+    }
+}

@@ -133,13 +133,24 @@ pub enum KeyError {
 /// The keys of a database. Takes no lock: a room may run on it.
 #[derive(Debug)]
 pub struct KeyStore {
+    database: Database,
     connection: Connection,
 }
 
 impl KeyStore {
     /// Opens the database at `path`, or makes it.
     pub fn open(path: &Path) -> Result<Self, OpenError> {
-        Ok(Self { connection: Database::prepare(path)?.open_to_share()? })
+        let database = Database::prepare(path)?;
+        let connection = database.open_to_share()?;
+        Ok(Self { database, connection })
+    }
+
+    /// What the database says to an error of it: path, cause and remedy. `None`: the keys are at fault.
+    pub fn explained(&self, error: &KeyError) -> Option<OpenError> {
+        match error {
+            KeyError::Storage(error) => Some(self.database.explained(error)),
+            _ => None,
+        }
     }
 
     /// Makes a key, and the owner, agent and projects that are missing.

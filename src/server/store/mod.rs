@@ -158,6 +158,8 @@ impl Store {
             .query_row("SELECT epoch FROM room", [], |row| row.get::<_, String>(0))
             .map_err(wrong)?
             .into();
+        // Before the keys are read: one that is revoked from here on is seen as a change.
+        let seen = writer::data_version(&connection).map_err(wrong)?;
         let rooms = Rooms::read(&connection, Arc::clone(&epoch), options.clone()).map_err(wrong)?;
         let keyring = Keyring::read(database.open_to_read()?, options.clock.clone()).map_err(wrong)?;
         let (rooms, keyring) = (Arc::new(rooms), Arc::new(keyring));
@@ -168,6 +170,7 @@ impl Store {
             rooms: Arc::clone(&rooms),
             keyring: Arc::clone(&keyring),
             options: options.clone(),
+            seen,
             lock,
         };
         std::thread::Builder::new()

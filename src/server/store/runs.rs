@@ -101,10 +101,12 @@ pub(super) fn take(
     Ok(Taken { run, tell: Some((report.project.clone(), tell)) })
 }
 
-/// The `run_id` belongs to another report: says with what it differs, to its own owner only.
+/// The `run_id` belongs to another report: says with what it differs, but only to its own agent, and only with a
+/// key that may enter the project it was reported in.
 fn used(caller: &Caller, agent: &AgentId, known: &AgentRun, report: &RunReport) -> Refusal {
     let id = Value::from(report.run_id.as_str());
-    if known.agent_id.owner() != caller.owner.as_str() {
+    let hidden = known.run.project.parse().is_ok_and(|project| !caller.scope.holds(&project));
+    if hidden || known.agent_id.owner() != caller.owner.as_str() {
         let must = "can't be used here; send a new UUID for each launch";
         return Fault::new("run_id", must, &id).into();
     }

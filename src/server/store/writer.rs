@@ -77,6 +77,8 @@ pub(super) struct Writer {
     pub(super) rooms: Arc<Rooms>,
     pub(super) keyring: Arc<Keyring>,
     pub(super) options: Options,
+    /// What `PRAGMA data_version` said on this connection before the keys were last read.
+    pub(super) seen: i64,
     /// Given back when the thread ends, after the connection.
     pub(super) lock: Lock,
 }
@@ -84,7 +86,6 @@ pub(super) struct Writer {
 impl Writer {
     /// Works until it is closed or nobody can ask any more.
     pub(super) fn work(mut self, jobs: &Receiver<Job>) {
-        let mut seen = data_version(&self.connection).unwrap_or_default();
         let mut next_look = Instant::now() + self.options.keys_reread;
         let mut closed = None;
         while closed.is_none() {
@@ -104,7 +105,7 @@ impl Writer {
                 self.serve(calls);
             }
             if Instant::now() >= next_look {
-                self.look_around(&mut seen);
+                self.look_around();
                 next_look = Instant::now() + self.options.keys_reread.max(Duration::from_millis(1));
             }
         }
@@ -213,10 +214,10 @@ impl Writer {
     }
 
     /// Sees whether another process has written (its own writes don't count), and notes the keys' uses.
-    fn look_around(&mut self, seen: &mut i64) {
+    fn look_around(&mut self) {
         match data_version(&self.connection) {
-            Ok(now) if now != *seen => match self.keyring.reread() {
-                Ok(()) => *seen = now,
+            Ok(now) if now != self.seen => match self.keyring.reread() {
+                Ok(()) => self.seen = now,
                 Err(error) => tracing::error!(%error, "the keys could not be read anew; trying again"),
             },
             Ok(_) => {}
@@ -237,7 +238,7 @@ impl Writer {
     }
 }
 
-fn data_version(connection: &Connection) -> rusqlite::Result<i64> {
+pub(super) fn data_version(connection: &Connection) -> rusqlite::Result<i64> {
     connection.pragma_query_value(None, "data_version", |row| row.get(0))
 }
 
