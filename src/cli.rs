@@ -163,6 +163,12 @@ struct ServeArgs {
     /// The room's database; made where it is missing [default: room.db in the data folder]
     #[arg(long, value_name = "PATH")]
     db: Option<PathBuf>,
+    /// A name that requests may call this room by, beside the loopback names and --addr; may be given again
+    #[arg(long = "allow-host", value_name = "NAME")]
+    allow_hosts: Vec<String>,
+    /// A web page that may call this room, as browsers name it in Origin; may be given again
+    #[arg(long = "allow-origin", value_name = "ORIGIN")]
+    allow_origins: Vec<String>,
 }
 
 #[derive(Debug, Subcommand)]
@@ -247,7 +253,7 @@ fn run(cli: Cli) -> anyhow::Result<()> {
         Command::Demo(args) => demo::run(&args),
         Command::Watch(args) => watch::run(&args, &cli.reach),
         Command::Pulse(args) => pulse::run(&args, &cli.reach),
-        Command::Serve(args) => serve::run(args),
+        Command::Serve(args) => serve::run(args, cli.reach.insecure),
         Command::Key(command) => key::run(command, &cli.reach),
     }
 }

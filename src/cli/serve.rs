@@ -13,16 +13,16 @@ use crate::config::{Folders, Surroundings};
 use crate::server::store::{self, Store};
 use crate::server::{self, log};
 
-pub(super) fn run(args: ServeArgs) -> anyhow::Result<()> {
+pub(super) fn run(args: ServeArgs, insecure: bool) -> anyhow::Result<()> {
     let filter = std::env::var("PRICKLE_LOG").unwrap_or_default();
     log::to_stderr(&filter).map_err(|e| Environment(format!("PRICKLE_LOG: {e}; try PRICKLE_LOG=debug")))?;
     let runtime = tokio::runtime::Runtime::new().context("can't start the room's threads")?;
-    runtime.block_on(room(args))
+    runtime.block_on(room(args, insecure))
 }
 
-async fn room(args: ServeArgs) -> anyhow::Result<()> {
+async fn room(args: ServeArgs, insecure: bool) -> anyhow::Result<()> {
     // Before the database: a room that can't listen leaves it untouched.
-    let listener = listen(&args.addr).await?;
+    let listener = listen(&args.addr, insecure).await?;
     let at = listener.local_addr().context("the listener has no address")?;
     let stopped = on_signal()?;
     let database = match args.db {
@@ -33,20 +33,28 @@ async fn room(args: ServeArgs) -> anyhow::Result<()> {
     tracing::info!(%at, database = %database.display(), "the room is open");
     let mut out = std::io::stdout();
     writeln!(out, "listening on http://{at}").and_then(|()| out.flush()).context("can't write to stdout")?;
-    server::serve(listener, store, server::Options::default(), stopped).await?;
+    let options = server::Options {
+        allow_hosts: args.allow_hosts,
+        allow_origins: args.allow_origins,
+        ..server::Options::default()
+    };
+    server::serve(listener, store, options, stopped).await?;
     tracing::info!("the room is closed");
     Ok(())
 }
 
-/// Binds the first of `addr`'s addresses that this machine has. Only loopback ones: without TLS, tokens and
-/// what teams write would cross a network in the clear.
-async fn listen(addr: &str) -> anyhow::Result<TcpListener> {
+/// Binds the first of `addr`'s addresses that this machine has. Only loopback ones, unless `insecure`: without
+/// TLS, tokens and what teams write cross a network in the clear.
+async fn listen(addr: &str, insecure: bool) -> anyhow::Result<TcpListener> {
     let found = addresses(addr)?;
-    if let Some(open) = found.iter().find(|a| !a.ip().is_loopback()) {
+    let open = found.iter().find(|a| !a.ip().is_loopback());
+    if let Some(open) = open.filter(|_| insecure) {
+        tracing::warn!(address = %open.ip(), "other machines reach this room in the clear, keys included");
+    } else if let Some(open) = open {
         let port = open.port();
         return Err(Environment(format!(
             "--addr {addr}: {} can be reached from other machines, and this room has no TLS to protect its keys; \
-             use --addr 127.0.0.1:{port}, and a tunnel or a reverse proxy with TLS for others",
+             use --addr 127.0.0.1:{port} and a tunnel or a reverse proxy with TLS for others, or --insecure to do without",
             open.ip()
         ))
         .into());
