@@ -224,9 +224,13 @@ fn a_pulse_that_fails_says_why_and_with_which_code() {
     let other = scene.run(&scene.agent, &["pulse", "--project", "other", "--doing", "x"]);
     assert!(other.fault(1).contains("website-v2"));
 
-    let nameless = scene.run(&scene.agent, &["pulse", "--doing", "x"]).fault(2);
+    // A key for one room needs no name; one for several does.
+    let only = scene.run(&scene.agent, &["pulse", "--doing", "x"]).line();
+    assert!(only.starts_with("acme/builder is working in website-v2"), "{only}");
+    let wide = make_key(&scene.room.db, "client", "acme/builder", &["website-v2", "docs"]);
+    let nameless = scene.run(&wide, &["pulse", "--doing", "x"]).fault(2);
     assert!(
-        nameless.starts_with("which room?") && nameless.ends_with("your key sees website-v2"),
+        nameless.starts_with("which room?") && nameless.ends_with("your key sees docs, website-v2"),
         "{nameless}"
     );
     let unknown =

@@ -146,7 +146,8 @@ fn refused_says_what_to_do_and_counts_nothing() {
     let news = json!({"at": LIVE, "news": "refused", "why": "the room does not take this key"});
     update::heard(&mut model, serde_json::from_value::<Heard>(news).unwrap());
     let text = text(&mut model, 80, 24);
-    assert!(text.lines().next().unwrap().contains("the room does not take this key"), "{text}");
+    assert!(text.lines().next().unwrap().contains("refused"), "{text}");
+    assert!(text.contains(" the room does not take this key\n"), "{text}");
     assert!(!text.contains("retry in"));
     assert!(text.contains("Removing the old session middleware"), "the picture stays");
 }

@@ -35,8 +35,8 @@ pub(super) fn note(text: &str) {
     let _ = writeln!(std::io::stderr(), "prickle: {text}");
 }
 
-/// The room that was named on the command line or in the settings; where none was, the error says how to name
-/// one, and which ones the key sees.
+/// The room that was named on the command line or in the settings, else the only one that the key sees. Where it
+/// sees several or none, the error says how to name one, and which ones there are.
 pub(super) async fn project(config: &Config) -> anyhow::Result<Slug> {
     if let Some(project) = config.project() {
         return Ok(project);
@@ -46,7 +46,11 @@ pub(super) async fn project(config: &Config) -> anyhow::Result<Slug> {
         Some(http) => http.projects().await.unwrap_or_default(),
         None => Vec::new(),
     };
-    Err(config.no_project(&seen).into())
+    // A key for one room leaves nothing to choose.
+    match seen.as_slice() {
+        [only] => only.parse().map_err(|_| config.no_project(&seen).into()),
+        _ => Err(config.no_project(&seen).into()),
+    }
 }
 
 /// Why a room did not answer, with the next step.

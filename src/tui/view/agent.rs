@@ -195,7 +195,16 @@ fn fields(model: &Model, agent: &Agent, width: usize, dense: bool, out: &mut Vec
             let kind = text(model, intent.kind.as_str());
             let more: String = intent.more.iter().map(|(k, v)| format!(" · {k}: {}", plain(v))).collect();
             match named.as_slice() {
-                [one] => put("intent", &format!("{kind} {one} · {end}{}", text(model, &more))),
+                [one] => {
+                    let said = format!("{kind} {one} · {end}{}", text(model, &more));
+                    // A countdown is not torn apart: it goes below as a whole.
+                    if shown::width(&said) + LABEL + 2 > width {
+                        put("intent", &format!("{kind} {one}"));
+                        put("", &format!("{end}{}", text(model, &more)));
+                    } else {
+                        put("intent", &said);
+                    }
+                }
                 all => {
                     put("intent", &format!("{kind} · {end}{}", text(model, &more)));
                     all.iter().for_each(|one| put("", one));

@@ -35,9 +35,10 @@ pub fn draw(canvas: &mut Canvas<'_>, model: &Model, parts: &Parts) {
             spans.push(Span::styled(offline(model, !cards), theme.focus));
             Line::from(vec![Span::styled("r now", theme.hint), edge])
         }
-        Connection::Refused { why } => {
-            spans.push(Span::styled(shown::line(why), theme.error));
-            Line::from(Span::raw(""))
+        // Why stands in the body, whole; here there would be no room for what to do.
+        Connection::Refused { .. } => {
+            spans.push(Span::styled("refused", theme.error));
+            Line::from(vec![Span::styled("r now", theme.hint), edge])
         }
     };
     canvas.right(area, 0, &right);

@@ -130,12 +130,28 @@ pub fn draw(model: &Model, buffer: &mut Buffer) {
         let body = Rect { y: 1, height: area.height.saturating_sub(2), ..area };
         canvas.tint(body, Style::new().add_modifier(Modifier::DIM).remove_modifier(Modifier::BOLD));
     }
+    if any && let Connection::Refused { why } = &model.picture.connection {
+        refused(&mut canvas, model, why);
+    }
     if model.help.is_some() {
         let body = Rect { y: 1, height: area.height.saturating_sub(2), ..area };
         canvas.tint(body, Style::new().add_modifier(Modifier::DIM).remove_modifier(Modifier::BOLD));
         help::draw(&mut canvas, model);
     }
     footer::draw(&mut canvas, model, &parts);
+}
+
+/// Why the room will not have us, whole, over the last rows of a picture that is old anyway.
+fn refused(canvas: &mut Canvas<'_>, model: &Model, why: &str) {
+    let area = canvas.area();
+    let said = shown::wrap(&text(model, why), usize::from(area.width.saturating_sub(2)));
+    let rows = u16::try_from(said.len()).unwrap_or(u16::MAX).min(area.height.saturating_sub(3));
+    let place = Rect { y: area.height - 1 - rows, height: rows, ..area };
+    canvas.clear(place);
+    let style = model.look.theme.error;
+    let lines: Vec<Line<'_>> =
+        said.iter().map(|l| Line::from(Span::styled(format!(" {l}"), style))).collect();
+    canvas.lines(place, &lines, 0);
 }
 
 /// Rows that a page of the moving part has.
