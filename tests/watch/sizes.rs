@@ -117,3 +117,22 @@ fn case_a14_draws_at_every_odd_size() {
     watch.wait_until("the picture of before", |watch| watch.rows() == before);
     quit(&mut watch);
 }
+
+/// Windows are dragged and typed into at once.
+#[test]
+fn a_key_that_comes_with_a_new_size_is_not_lost() {
+    let (stage, _) = Stage::with_claude();
+    let mut watch = stage.watch(80, 24);
+    watch.wait_for("Writing the hero copy");
+    for n in 0..60 {
+        let (columns, open) = (80 + n % 3, n % 2 == 0);
+        watch.send("?");
+        watch.resize(columns, 24);
+        watch.wait_until("the help, at the new size", |watch| {
+            let rows = watch.rows();
+            let wide = rows[1].chars().count() == usize::from(columns);
+            wide && rows.iter().any(|row| row.contains("Keys in the Room")) == open
+        });
+    }
+    quit(&mut watch);
+}
