@@ -87,7 +87,9 @@ pub enum Layout {
 }
 
 #[derive(Debug, Args)]
-#[command(after_help = "With no terminal on stdout the room is told as plain sentences, as with --plain.")]
+#[command(
+    after_help = "Without a terminal on stdin and stdout the room is told as plain sentences, as with --plain."
+)]
 struct WatchArgs {
     /// The room [env: PRICKLE_PROJECT]
     project: Option<Slug>,

@@ -1,6 +1,6 @@
 //! `prickle watch`: the screen, sentences, one look, or the feed's frames; live or from a recording.
 
-use std::io::{IsTerminal, Write};
+use std::io::Write;
 use std::path::Path;
 use std::time::Duration;
 
@@ -42,7 +42,7 @@ pub(super) fn run(args: &WatchArgs, reach: &Reach) -> anyhow::Result<()> {
             }
         });
     }
-    if args.plain || !std::io::stdout().is_terminal() {
+    if args.plain || !session::is_possible() {
         room::warn(&config);
         return room::run(async {
             tokio::select! {

@@ -61,6 +61,8 @@ pub struct Hooks<'a> {
     pub size: Box<dyn FnMut() -> (u16, u16) + Send + 'a>,
     /// Give the terminal back, stop, take it again; `false` where nobody could bring us back.
     pub suspend: Box<dyn FnMut() -> io::Result<bool> + Send + 'a>,
+    /// Take the terminal again if a stop from outside has lost it.
+    pub retake: Box<dyn FnMut() -> io::Result<()> + Send + 'a>,
 }
 
 /// Runs the screen until it is quit. `feed` is `None` for a picture that stands still.
@@ -123,7 +125,10 @@ where
                 Some(Signal::End(number)) => return Ok(Ended::Signal(number)),
                 Some(Signal::Hangup) => return Ok(Ended::Signal(1)),
                 Some(Signal::Suspend) => effect = Some(Effect::Suspend),
-                Some(Signal::Continue) => screen.forget(),
+                Some(Signal::Continue) => {
+                    (hooks.retake)()?;
+                    screen.forget();
+                }
                 Some(Signal::Owner(owner)) => model.owner = Some(owner),
                 None => return Ok(Ended::Quit),
             },

@@ -34,12 +34,11 @@ pub async fn open(
         }
         sender.closed().await; // without a sender the loop would take the channel for closed
     });
-    // Colours are the theme's business: without this, NO_COLOR makes crossterm write resets that end reverse.
-    crossterm::style::force_color_output(true);
     let mut screen = terminal::enter()?;
-    #[cfg(debug_assertions)]
-    panic_on_request();
     let hooks = Hooks {
+        #[cfg(debug_assertions)]
+        size: panic_on_request(),
+        #[cfg(not(debug_assertions))]
         size: Box::new(terminal::size),
         suspend: Box::new(|| {
             let can = terminal::can_suspend();
@@ -48,6 +47,7 @@ pub async fn open(
             }
             Ok(can)
         }),
+        retake: Box::new(terminal::retake),
     };
     let ended = super::run(&mut model, feed, EventStream::new(), signals, &mut screen, hooks).await;
     terminal::restore();
@@ -95,13 +95,22 @@ fn listen(sender: &mpsc::Sender<Signal>) -> io::Result<()> {
     Ok(())
 }
 
-/// Debug builds only: lets a test see that the terminal is given back after a panic in a task.
+/// Debug builds only: `PRICKLE_DEBUG_PANIC`, set to `task` or `draw`, lets a test see that the terminal is given
+/// back after a panic there. Returns what tells the terminal's size before each picture.
 #[cfg(debug_assertions)]
-fn panic_on_request() {
-    if std::env::var_os("PRICKLE_DEBUG_PANIC").is_some() {
+fn panic_on_request() -> Box<dyn FnMut() -> (u16, u16) + Send> {
+    const NAME: &str = "PRICKLE_DEBUG_PANIC";
+    let place = std::env::var(NAME).unwrap_or_default();
+    if place == "task" {
         tokio::spawn(async {
             tokio::time::sleep(std::time::Duration::from_millis(300)).await;
-            panic!("asked to by PRICKLE_DEBUG_PANIC");
+            panic!("asked to by {NAME}");
         });
     }
+    let mut pictures = 0;
+    Box::new(move || {
+        pictures += 1;
+        assert!(place != "draw" || pictures < 2, "asked to by {NAME}");
+        terminal::size()
+    })
 }

@@ -4,6 +4,7 @@
 //! is left on the shell's screen.
 
 use std::io::{self, BufWriter, Stdout, Write};
+use std::mem::ManuallyDrop;
 use std::sync::Once;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -19,7 +20,9 @@ static TAKEN: AtomicBool = AtomicBool::new(false);
 
 /// A backend, and the last picture that it was given.
 pub struct Screen<B: Backend> {
-    terminal: Terminal<B>,
+    /// Never dropped: it would show the cursor once more on a terminal that is given back already, and where the
+    /// terminal is gone complain to stderr, which is gone too and makes that a panic.
+    terminal: ManuallyDrop<Terminal<B>>,
     last: Buffer,
 }
 
@@ -28,7 +31,7 @@ impl<B: Backend> Screen<B> {
     pub fn new(backend: B, size: (u16, u16)) -> Result<Self, B::Error> {
         let area = Rect::new(0, 0, size.0, size.1);
         let terminal = Terminal::with_options(backend, TerminalOptions { viewport: Viewport::Fixed(area) })?;
-        Ok(Self { terminal, last: Buffer::default() })
+        Ok(Self { terminal: ManuallyDrop::new(terminal), last: Buffer::default() })
     }
 
     /// Shows a picture; writes nothing where it is the one that is shown already.
@@ -109,6 +112,18 @@ pub fn suspend() -> io::Result<()> {
     // All of the job stops, as the terminal's own Ctrl-Z does it: a wrapper (sudo, cargo) must stop with us.
     rustix::process::kill_current_process_group(rustix::process::Signal::STOP)?;
     take()
+}
+
+/// Takes the terminal again after a stop that left no time to give it back, where the shell has set its own modes
+/// meanwhile.
+pub fn retake() -> io::Result<()> {
+    use rustix::termios::{LocalModes, tcgetattr};
+    let modes = tcgetattr(io::stdin())?.local_modes;
+    if TAKEN.load(Ordering::SeqCst) && modes.intersects(LocalModes::ICANON | LocalModes::ECHO) {
+        restore();
+        take()?;
+    }
+    Ok(())
 }
 
 /// Ends the process when the terminal is gone, even if SIGHUP never comes.

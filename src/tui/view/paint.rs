@@ -134,6 +134,8 @@ impl<'a> Canvas<'a> {
             if wide > left || x.saturating_add(columns) > edge {
                 return;
             }
+            // Styles add up in a cell: without this, a bold title over a dim rule would be both.
+            self.buffer[(x, y)].reset();
             self.buffer[(x, y)].set_symbol(letter).set_style(style);
             for rest in 1..columns {
                 self.buffer[(x + rest, y)].reset();
