@@ -100,9 +100,9 @@ fn case_a01_case_a05_hostile_text_in_columns() {
         // The rule between the columns stands in one column, from its head to the strip below.
         let corner = column_of(watch, 1, "┬").expect("a head of the rule");
         let strip = rows.iter().position(|row| row.starts_with("─ Activity ─")).expect("the activity");
-        for row in 2..strip {
+        for (row, text) in rows.iter().enumerate().take(strip).skip(2) {
             let bars = columns_of(watch, row, "│");
-            assert_eq!(bars, [corner], "row {row}: {:?}", rows[row]);
+            assert_eq!(bars, [corner], "row {row}: {text:?}");
         }
         for row in [1, strip] {
             let (_, width) = extent(watch, row);
