@@ -37,6 +37,13 @@ fn refused(path: &Path, cause: impl std::fmt::Display, remedy: impl std::fmt::Di
 
 const ANOTHER: &str = "give another path with --db";
 
+/// Random bytes from the operating system, for epochs and tokens.
+pub(super) fn random<const N: usize>() -> Result<[u8; N], getrandom::Error> {
+    let mut bytes = [0; N];
+    getrandom::fill(&mut bytes)?;
+    Ok(bytes)
+}
+
 impl Database {
     /// Looks at what is at `path` and refuses what is not ours, without changing it. What is missing is made:
     /// the folder 0700, the file 0600 before the database library sees it, so that its log is 0600 too.
@@ -165,7 +172,7 @@ impl Database {
     fn finish(&self, mut connection: Connection) -> Result<Connection, OpenError> {
         // 96 random bits in base64url: no two databases share it, and it holds no '.', which would end it in
         // a watcher's `EPOCH.SEQ`.
-        let random: [u8; 12] = super::keys::random().map_err(|e| refused(&self.path, e, "try again"))?;
+        let random: [u8; 12] = random().map_err(|e| refused(&self.path, e, "try again"))?;
         let epoch = BASE64_URL_SAFE_NO_PAD.encode(random);
         set_up(&mut connection, &epoch).map_err(|e| self.explained(&e))?;
         let mode: String = connection

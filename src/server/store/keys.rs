@@ -10,20 +10,13 @@ use rusqlite::{Connection, OptionalExtension, Row, TransactionBehavior, params};
 use sha2::{Digest, Sha256};
 
 use super::OpenError;
-use super::file::{Database, words};
+use super::file::{Database, random, words};
 use crate::rules::{Caller, Kind, Scope};
 use crate::wire::Time;
 use crate::wire::id::{AgentId, Slug, TOKEN_MARK};
 
 /// 256 bits in base64url.
 const RANDOM_TEXT: usize = 43;
-
-/// Random bytes from the operating system.
-pub(super) fn random<const N: usize>() -> Result<[u8; N], getrandom::Error> {
-    let mut bytes = [0; N];
-    getrandom::fill(&mut bytes)?;
-    Ok(bytes)
-}
 
 /// SHA-256 of a token: all that is stored of it. A token is random enough to need no salt.
 pub(super) type Hash = [u8; 32];
