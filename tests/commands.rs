@@ -434,6 +434,12 @@ fn a_recorded_room_can_be_read_again() {
     while watch.frame()["type"] != "recent" {}
     scene.pulse(&["--doing", "two"]).line();
     assert_eq!(watch.frame()["pulse"]["doing"], "two");
+    // A frame is passed on before it is recorded.
+    let deadline = Instant::now() + PATIENCE;
+    while !fs::read_to_string(&file).unwrap().contains("two") {
+        assert!(Instant::now() < deadline, "not recorded");
+        std::thread::yield_now();
+    }
     drop(watch);
     let first = fs::read_to_string(&file).unwrap().lines().next().unwrap().to_owned();
     assert_eq!(first, r#"{"prickle":"recording","version":1,"project":"website-v2","owner":"acme"}"#);

@@ -243,13 +243,6 @@ pub fn as_text(model: &Model) -> String {
     plain(&picture)
 }
 
-/// The screen at the model's size as text.
-pub fn frame(model: &Model) -> String {
-    let mut picture = Buffer::empty(Rect::new(0, 0, model.size.0, model.size.1));
-    draw(model, &mut picture);
-    plain(&picture)
-}
-
 /// A picture as text: a line each row, without blanks at its end.
 pub fn plain(picture: &Buffer) -> String {
     let mut out = String::new();
