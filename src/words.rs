@@ -5,7 +5,7 @@ use chrono::{FixedOffset, Local, TimeDelta};
 use crate::change::Change;
 use crate::picture::{Claim, Since};
 use crate::wire::Time;
-use crate::wire::pulse::{Availability, Intent, IntentKind};
+use crate::wire::pulse::{Availability, Intent};
 use crate::{hint, shown};
 
 /// In which zone clock times are told.
@@ -126,19 +126,6 @@ pub fn target(intent: &Intent) -> String {
 /// `remove src/auth/**`.
 pub fn intent(intent: &Intent) -> String {
     format!("{} {}", shown::line(intent.kind.as_str()), target(intent))
-}
-
-/// The kind as what is going on: `changing`.
-pub fn going_on(kind: &IntentKind) -> String {
-    match kind {
-        IntentKind::Add => "adding".into(),
-        IntentKind::Change => "changing".into(),
-        IntentKind::Remove => "removing".into(),
-        IntentKind::Rename => "renaming".into(),
-        IntentKind::Revert => "reverting".into(),
-        IntentKind::Migrate => "migrating".into(),
-        IntentKind::Other(name) => format!("about to {}", shown::line(name)),
-    }
 }
 
 /// A number and its noun: `1 change`, `3 changes`.
