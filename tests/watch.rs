@@ -23,11 +23,12 @@ mod sizes;
 
 use std::process::{Child, Command, Output, Stdio};
 use std::sync::RwLock;
+use std::time::{Duration, Instant};
 
 use common::caller::Caller;
 use common::child::Served;
 use common::room::make_key;
-use pty::Terminal;
+use pty::{PATIENCE, Terminal};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
@@ -149,7 +150,7 @@ impl Stage {
 
     /// The same to its end.
     fn output(&self, arguments: &[&str]) -> Output {
-        self.run(arguments).wait_with_output().unwrap()
+        output(self.run(arguments))
     }
 
     fn piped(&self, arguments: &[&str]) -> Command {
@@ -162,6 +163,20 @@ impl Stage {
 
 struct Agent {
     key: String,
+}
+
+/// Waits for the end of a program that writes little.
+#[track_caller]
+fn output(mut child: Child) -> Output {
+    let until = Instant::now() + PATIENCE;
+    while child.try_wait().unwrap().is_none() {
+        if Instant::now() > until {
+            child.kill().unwrap();
+            panic!("it does not end: {:?}", child.wait_with_output());
+        }
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    child.wait_with_output().unwrap()
 }
 
 /// Presses `q`, and holds the end against what every end must be: no error, and the terminal as it was.

@@ -136,7 +136,7 @@ fn case_a40_a_reader_that_has_enough_ends_it_quietly() {
     out.read_line(&mut line).unwrap();
     assert!(line.contains(FIRST), "{line:?}");
     drop(out);
-    let out = child.wait_with_output().unwrap();
+    let out = super::output(child);
     assert_eq!((out.status.code(), out.stderr.len()), (Some(0), 0), "{out:?}");
 }
 
