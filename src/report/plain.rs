@@ -138,7 +138,7 @@ impl Plain {
                 let Some(since) = self.offline_since.take() else { return };
                 let after = words::span(local - since);
                 let caught = match self.picture.log().last() {
-                    Some(Happening::Outage { missed: Some(missed), .. })
+                    Some(Happening::Outage { missed: Some(missed @ 1..), .. })
                         if self.picture.log().filter(|h| matches!(h, Happening::Outage { .. })).count()
                             > outages =>
                     {

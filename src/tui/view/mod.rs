@@ -196,7 +196,7 @@ pub fn caught_up(model: &Model) -> Option<u64> {
     }
     model.picture.log().rev().find_map(|h| match h {
         Happening::Outage { to, missed, .. } => {
-            Some(missed.filter(|_| now - *to < TimeDelta::seconds(10))).filter(Option::is_some)
+            Some(missed.filter(|missed| *missed > 0 && now - *to < TimeDelta::seconds(10)))
         }
         _ => None,
     })?
