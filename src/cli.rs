@@ -17,6 +17,7 @@ use std::process::ExitCode;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
 pub use crate::config::{Environment, Reach};
+use crate::wire::Time;
 use crate::wire::id::{AgentId, Slug};
 
 /// A signal ended the program after it had tidied up: the exit code is 128 + its number.
@@ -109,8 +110,8 @@ struct WatchArgs {
     #[arg(long, value_name = "FILE", conflicts_with = "record")]
     replay: Option<PathBuf>,
     /// Show the recorded room as it was at this moment, standing still (RFC 3339)
-    #[arg(long, value_name = "TIME", requires = "replay")]
-    at: Option<chrono::DateTime<chrono::FixedOffset>>,
+    #[arg(long, value_name = "TIME", requires = "replay", value_parser = moment)]
+    at: Option<Time>,
     #[command(flatten)]
     look: Look,
 }
@@ -189,13 +190,13 @@ struct KeyCreateArgs {
     #[arg(long, value_name = "KIND")]
     kind: String,
     /// The agent that the key speaks for, as OWNER/NAME
-    #[arg(long, value_name = "OWNER/NAME", required_unless_present = "owner", conflicts_with = "owner")]
+    #[arg(long, value_name = "OWNER/NAME", conflicts_with = "owner")]
     agent: Option<AgentId>,
     /// The person's handle, for --kind person
     #[arg(long, value_name = "OWNER")]
     owner: Option<Slug>,
     /// A room it may enter; may be given again
-    #[arg(long = "project", value_name = "P", required_unless_present = "all")]
+    #[arg(long = "project", value_name = "P")]
     projects: Vec<Slug>,
     /// Let it into every room of this database
     #[arg(long, conflicts_with = "projects")]
@@ -277,6 +278,11 @@ fn explain(error: &anyhow::Error) -> ExitCode {
     let _ = writeln!(std::io::stderr(), "prickle: {text}");
     let environment = error.chain().any(<dyn std::error::Error>::is::<Environment>);
     ExitCode::from(if environment { 2 } else { 1 })
+}
+
+/// A moment as RFC 3339.
+fn moment(text: &str) -> Result<Time, String> {
+    text.parse().map_err(|_| "must be a moment with its zone, like 2026-11-30T14:32:00Z".into())
 }
 
 /// `HOST:PORT` as addresses, or what is wrong with it.

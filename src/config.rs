@@ -20,6 +20,7 @@ use etcetera::BaseStrategy;
 pub use self::file::Ambiguous;
 use self::file::Settings;
 pub use self::reach::{Environment, Reach};
+use crate::client::words;
 pub use crate::client::{Access, Server, Token};
 use crate::shown;
 use crate::wire::id::Slug;
@@ -269,16 +270,14 @@ impl Config {
         let whose = &self.whose;
         let project = self.project.as_ref().map_or("PROJECT", Slug::as_str);
         if self.server.is_loopback() {
-            let server = if self.server == Server::local() {
+            let command = format!("prickle key create --kind {whose} --project {project}");
+            let keeping = words::keeping(&command, whose);
+            let elsewhere = if self.server == Server::local() || !whose.starts_with("person") {
                 String::new()
             } else {
                 format!(" --server {}", self.server)
             };
-            format!(
-                "there is no key for {}; make one with: \
-                 prickle key create --kind {whose} --project {project} --save{server}",
-                self.server
-            )
+            format!("there is no key for {}; make one with: {keeping}{elsewhere}", self.server)
         } else {
             format!(
                 "there is no key for {}; ask whoever runs it for one, and name its file with --token-file",

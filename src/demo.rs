@@ -113,7 +113,7 @@ impl Demo {
                     "A cast of nine, made up, calls a real room on {} that ends with this window.",
                     self.host
                 ),
-                "Try   n  next that needs you     Enter  open     ?  keys     q  out".into(),
+                "Try  n what needs you · Enter open · ? keys · q out".into(),
                 "Your own: prickle serve, then prickle watch.".into(),
             ],
             began,

@@ -157,6 +157,8 @@ pub enum Connection {
     },
     /// Not until something is changed.
     Refused {
+        /// Since when, by the watcher's clock.
+        since: Time,
         /// Why and what to do, in words.
         why: String,
     },
@@ -326,15 +328,19 @@ impl Picture {
             News::Lost { why, retry_in } => {
                 let retry_at = TimeDelta::from_std(retry_in).ok().map(|wait| at + wait);
                 let since = match &self.connection {
-                    Connection::Offline { since, .. } => *since,
+                    Connection::Offline { since, .. } | Connection::Refused { since, .. } => *since,
                     _ => at,
                 };
                 self.begin_outage(at);
                 self.connection = Connection::Offline { since, why, retry_at };
             }
             News::Refused { why } => {
+                let since = match &self.connection {
+                    Connection::Offline { since, .. } | Connection::Refused { since, .. } => *since,
+                    _ => at,
+                };
                 self.begin_outage(at);
-                self.connection = Connection::Refused { why };
+                self.connection = Connection::Refused { since, why };
             }
         }
     }

@@ -119,7 +119,7 @@ pub fn target(intent: &Intent) -> String {
     let Some(first) = names.next().or_else(|| areas.next()) else { return "nothing named".into() };
     match names.count() + areas.count() {
         0 => first,
-        more => format!("{first} +{more}"),
+        more => format!("{first} and {more} more"),
     }
 }
 

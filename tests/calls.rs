@@ -122,7 +122,7 @@ async fn a_key_that_the_room_does_not_know_is_said_with_the_next_step() {
         text,
         format!(
             "the room at {host} does not know this key; make one with: \
-             prickle key create --kind client --agent OWNER/NAME --project PROJECT --save"
+             export PRICKLE_TOKEN=\"$(prickle key create --kind client --agent OWNER/NAME --project p)\""
         )
     );
     let error = http(&room.url).me().await.unwrap_err();

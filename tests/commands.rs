@@ -235,9 +235,9 @@ fn a_pulse_that_fails_says_why_and_with_which_code() {
     );
     let unknown =
         scene.run(&format!("prk_{}", "A".repeat(43)), &["pulse", "--project", "website-v2", "--doing", "x"]);
-    assert!(
-        unknown.fault(2).contains("does not know this key; make one with: prickle key create --kind client")
-    );
+    assert!(unknown.fault(2).contains(
+        "does not know this key; make one with: export PRICKLE_TOKEN=\"$(prickle key create --kind client"
+    ));
 
     fs::write(
         scene.folder.path().join(".prickle.toml"),
@@ -263,8 +263,9 @@ fn without_a_room_the_next_step_is_named() {
     let mut scene = Scene::open();
     scene.room.kill9();
     let said = format!(
-        "no room to be reached at {} (connection refused); start one with: prickle serve",
-        scene.url()
+        "no room to be reached at {0} (connection refused); start one with: prickle serve --addr {1}",
+        scene.url(),
+        scene.url().trim_start_matches("http://")
     );
     assert_eq!(scene.pulse(&["--doing", "x"]).fault(2), said);
     for args in [&["watch", "website-v2", "--once"][..], &["watch", "website-v2", "--once", "--json"]] {
@@ -277,7 +278,7 @@ fn without_a_room_the_next_step_is_named() {
     assert_eq!(
         Ran::of(keyless.unwrap()).fault(2),
         "there is no key for http://127.0.0.1:7766; make one with: \
-         prickle key create --kind client --agent ada/NAME --project p --save"
+         export PRICKLE_TOKEN=\"$(prickle key create --kind client --agent ada/NAME --project p)\""
     );
 }
 
@@ -497,4 +498,26 @@ fn case_f09_credentials_are_private_from_the_start_and_on_every_rewrite() {
         let left: Vec<_> = fs::read_dir(&config).unwrap().map(|e| e.unwrap().file_name()).collect();
         assert_eq!(left, ["credentials.toml"], "nothing half-written is left");
     }
+}
+
+#[test]
+fn a_saved_key_that_the_room_there_does_not_know_is_said() {
+    let scene = Scene::open();
+    let create = |db: &std::path::Path| {
+        let url = scene.url();
+        let db = db.to_str().unwrap();
+        let args = [
+            "key", "create", "--kind", "person", "--owner", "acme", "--all", "--save", "--server", &url,
+            "--db", db,
+        ];
+        Ran::of(prickle(scene.folder.path()).args(args).output().unwrap())
+    };
+    let good = create(&scene.room.db);
+    assert!(
+        good.code == Some(0) && !good.err.contains("does not know") && !good.err.contains("in place"),
+        "{good:?}"
+    );
+    let other = create(&scene.folder.path().join("other/room.db"));
+    assert!(other.code == Some(0) && other.err.contains("in place of the one before"), "{other:?}");
+    assert!(other.err.contains("does not know this key: it uses another database than "), "{other:?}");
 }

@@ -319,7 +319,7 @@ fn without_a_key_the_next_step_is_named() {
     assert_eq!(
         place.config(&[]).with_project("shop".parse().ok()).as_agent().access().unwrap_err(),
         "there is no key for http://127.0.0.1:7766; make one with: \
-         prickle key create --kind client --agent ada-lovelace/NAME --project shop --save"
+         export PRICKLE_TOKEN=\"$(prickle key create --kind client --agent ada-lovelace/NAME --project shop)\""
     );
     let other = place.read(&at("http://127.0.0.1:1"), &[]).unwrap().access().unwrap_err();
     assert!(

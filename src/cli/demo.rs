@@ -34,7 +34,6 @@ pub(super) fn run(args: &DemoArgs) -> anyhow::Result<()> {
         let owner = Some(cast::OWNER.to_owned());
         let watch = Watch::Running(TimeDelta::zero());
         let mut model = Model::new(picture, format!("http://{}", demo.host), owner, watch, look);
-        model.selected = cast::FIRST.parse().ok();
         model.panel = Some(demo.panel(began));
         model.notice = fault;
         complete(&mut model, &mut feed).await?;
@@ -62,9 +61,7 @@ async fn complete(model: &mut Model, feed: &mut Feed) -> anyhow::Result<()> {
     let whole = async {
         while !model.picture.is_whole() || model.picture.log().next().is_none() {
             let heard = feed.next().await.context("the demo's feed ended")?;
-            let selected = model.selected.clone();
             update::heard(model, heard);
-            model.selected = selected;
         }
         anyhow::Ok(())
     };

@@ -6,7 +6,9 @@ use std::path::{Path, PathBuf};
 use anyhow::Context;
 use unicode_width::UnicodeWidthStr;
 
-use super::{Environment, KeyCommand, KeyCreateArgs, KeyListArgs, KeyRevokeArgs, Reach};
+use super::{Environment, KeyCommand, KeyCreateArgs, KeyListArgs, KeyRevokeArgs, Reach, room};
+use crate::client::CallError;
+use crate::client::http::Http;
 use crate::config::{Config, Folders, Surroundings};
 use crate::rules::{Kind, Scope};
 use crate::server::clock::Clock;
@@ -32,14 +34,20 @@ fn create(args: KeyCreateArgs, reach: &Reach) -> anyhow::Result<()> {
     let mut stderr = std::io::stderr();
     if let Some(config) = save {
         let kept = token.as_str().parse().map_err(anyhow::Error::from);
+        let before = config.access().is_ok();
         match kept.and_then(|token| Ok(config.save(&token)?)) {
             Ok(file) => {
                 let (key, server) = (token.key(), &config.server);
-                writeln!(
-                    stderr,
-                    "Key {key} for {server} is kept in {}.",
-                    shown::line(&file.to_string_lossy())
-                )?;
+                let place = if before { ", in place of the one before" } else { "" };
+                let file = shown::line(&file.to_string_lossy());
+                writeln!(stderr, "Key {key} for {server} is kept in {file}{place}.")?;
+                if is_strange(&config) {
+                    let path = shown::line(&path.to_string_lossy());
+                    room::note(&format!(
+                        "the room that answers at {server} does not know this key: it uses another database \
+                         than {path}; name its database with --db, or another room with --server"
+                    ));
+                }
                 return Ok(());
             }
             Err(error) => {
@@ -60,6 +68,14 @@ fn create(args: KeyCreateArgs, reach: &Reach) -> anyhow::Result<()> {
         return Err(anyhow::anyhow!("{text}; write it to a file that can take it"));
     }
     Ok(())
+}
+
+/// Whether a room answers where the key was saved for, and does not know it.
+fn is_strange(config: &Config) -> bool {
+    let Ok(access) = config.access() else { return false };
+    let Ok(runtime) = room::runtime() else { return false };
+    let asked = runtime.block_on(async { Http::new(&access, room::COURTESY)?.me().await });
+    matches!(asked, Err(CallError::Unauthorized(_)))
 }
 
 /// Revokes a key whose token nobody has.
@@ -99,7 +115,8 @@ fn asked(args: KeyCreateArgs) -> anyhow::Result<NewKey> {
             Some(Holder::Agent(agent))
         }
         _ => {
-            faults.push("say whose key it is: type --owner OWNER or --agent OWNER/NAME".to_owned());
+            let whose = if kind.is_agent() { "--agent OWNER/NAME" } else { "--owner OWNER" };
+            faults.push(format!("say whose key it is: type {whose}"));
             None
         }
     };

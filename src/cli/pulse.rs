@@ -2,7 +2,6 @@
 
 use std::io::Write;
 
-use chrono::Local;
 use serde_json::{Map, Value, json};
 
 use super::{PulseArgs, Reach, room};
@@ -12,6 +11,7 @@ use crate::report;
 use crate::shown;
 use crate::wire::id::Slug;
 use crate::wire::pulse::Pulse;
+use crate::words::{self, Zone};
 
 pub(super) fn run(args: &PulseArgs, reach: &Reach) -> anyhow::Result<()> {
     let config = Config::load(reach)?.with_project(args.project.clone()).as_agent();
@@ -70,8 +70,9 @@ fn holds(result: &Value) -> anyhow::Result<String> {
         line = format!("{line}: {}", pulse.doing);
     }
     if let Some(intent) = pulse.intent {
-        let grounds = [intent.paths, intent.areas].concat().join(", ");
-        let until = intent.expires_at.with_timezone(&Local).format("%H:%M");
+        let grounds = [&intent.paths[..], &intent.areas[..]].concat().join(", ");
+        let grounds = if grounds.is_empty() { words::target(&intent) } else { grounds };
+        let until = Zone::Local.minute(intent.expires_at);
         line = format!("{line} (about to {} {grounds} until {until})", intent.kind.as_str());
     }
     Ok(shown::line(&line))

@@ -9,6 +9,7 @@ use super::{Environment, Stopped};
 use crate::client::CallError;
 use crate::client::http::Http;
 use crate::config::Config;
+use crate::wire::LOCAL_ROOM;
 use crate::wire::id::Slug;
 
 /// How long a command waits for a room's answer.
@@ -59,7 +60,9 @@ pub(super) fn no_answer(config: &Config, error: CallError) -> Environment {
     Environment(match error {
         CallError::Refused(text) | CallError::Unauthorized(text) => text,
         CallError::Unreachable(why) if server.is_loopback() => {
-            format!("no room to be reached at {server} ({why}); start one with: prickle serve")
+            let elsewhere = server.to_string() != LOCAL_ROOM;
+            let at = if elsewhere { format!(" --addr {}", server.host()) } else { String::new() };
+            format!("no room to be reached at {server} ({why}); start one with: prickle serve{at}")
         }
         CallError::Unreachable(why) => {
             format!("no room to be reached at {server} ({why}); is that its address? --server names another")

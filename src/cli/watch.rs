@@ -30,11 +30,9 @@ pub(super) fn run(args: &WatchArgs, reach: &Reach) -> anyhow::Result<()> {
         return replay(args, &config, path);
     }
     if args.once {
-        room::warn(&config);
         return room::run(once(args, &config));
     }
     if args.json {
-        room::warn(&config);
         return room::run(async {
             tokio::select! {
                 result = frames(args, &config) => result,
@@ -43,7 +41,6 @@ pub(super) fn run(args: &WatchArgs, reach: &Reach) -> anyhow::Result<()> {
         });
     }
     if args.plain || !session::is_possible() {
-        room::warn(&config);
         return room::run(async {
             tokio::select! {
                 result = plain(args, &config) => result,
@@ -61,6 +58,7 @@ async fn once(args: &WatchArgs, config: &Config) -> anyhow::Result<()> {
         return Err(Environment(text.into()).into());
     }
     let project = room::project(config).await?;
+    room::warn(config);
     let access = config.access().map_err(Environment)?;
     let http = Http::new(&access, room::PATIENCE).map_err(|e| room::no_answer(config, e))?;
     if args.json {
@@ -75,6 +73,7 @@ async fn once(args: &WatchArgs, config: &Config) -> anyhow::Result<()> {
 /// The feed's frames as the room sends them, a line each, across losses. These are said on stderr.
 async fn frames(args: &WatchArgs, config: &Config) -> anyhow::Result<()> {
     let project = room::project(config).await?;
+    room::warn(config);
     let recorder = recorder(args, config, &project).await?;
     let (mut feed, mut frames) = Feed::spawn_with_frames(config.source(), project, Options::default());
     if let Some(recorder) = recorder {
@@ -139,7 +138,7 @@ fn replay(args: &WatchArgs, config: &Config, path: &Path) -> anyhow::Result<()> 
         );
     }
     if let Some(at) = args.at {
-        recording.cut(at.to_utc());
+        recording.cut(at);
     }
     replayed(args, config, recording)
 }
@@ -160,6 +159,7 @@ fn table(snapshot: &Snapshot) -> anyhow::Result<()> {
 /// The room in sentences, until the reader has enough.
 async fn plain(args: &WatchArgs, config: &Config) -> anyhow::Result<()> {
     let (project, mut feed) = follow(args, config).await?;
+    room::warn(config);
     let owner = match config.access().ok().and_then(|access| Http::new(&access, room::COURTESY).ok()) {
         Some(http) => http.me().await.ok().map(|me| me.owner),
         None => None,
@@ -229,7 +229,7 @@ fn replayed(args: &WatchArgs, config: &Config, recording: Recording) -> anyhow::
     let mut picture = picture(config, &project);
     let owner = recording.header.owner.clone();
     let first = recording.heard.first().map(|heard| heard.at);
-    let last = args.at.map(|at| at.to_utc()).or(recording.heard.last().map(|heard| heard.at));
+    let last = args.at.or(recording.heard.last().map(|heard| heard.at));
     let (Some(first), Some(last)) = (first, last) else {
         return Err(Environment("nothing was recorded in that file by then".into()).into());
     };
@@ -273,7 +273,8 @@ fn replayed(args: &WatchArgs, config: &Config, recording: Recording) -> anyhow::
         }
         let shift = first - Utc::now();
         let mut feed = Feed::replay(recording.heard, shift);
-        let model = Model::new(picture, "a recording".into(), owner, Watch::Running(shift), look);
+        let mut model = Model::new(picture, "a recording".into(), owner, Watch::Running(shift), look);
+        model.replay = true;
         screen::open(model, Some(&mut feed), nobody).await
     })
 }

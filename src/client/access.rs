@@ -37,7 +37,7 @@ pub struct Server(Url);
 
 impl Server {
     /// Where a room of this machine listens unless told otherwise.
-    pub const LOCAL: &str = "http://127.0.0.1:7766";
+    pub const LOCAL: &str = crate::wire::LOCAL_ROOM;
 
     /// [`Self::LOCAL`].
     pub fn local() -> Self {

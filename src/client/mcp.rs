@@ -50,6 +50,8 @@ async fn converse(
     arguments: Map<String, Value>,
     patience: Duration,
 ) -> Result<CallToolResult, CallError> {
+    let project = arguments.get("project").and_then(Value::as_str).unwrap_or("PROJECT").to_owned();
+    let project = project.as_str();
     let mut config = StreamableHttpClientTransportConfig::with_uri(access.server.url("/mcp"));
     config = config.auth_header(access.token.secret());
     let transport = StreamableHttpClientTransport::with_client(http::client(patience)?, config);
@@ -61,19 +63,21 @@ async fn converse(
     let service = ClientConfig::new(ClientCapabilities::default(), me)
         .serve_with_lifecycle(transport, lifecycle)
         .await
-        .map_err(|error| greeting(error, access, patience))?;
+        .map_err(|error| greeting(error, access, project, patience))?;
     let request = CallToolRequestParams::new(tool.to_owned()).with_arguments(arguments);
-    let answer = service.call_tool(request).await.map_err(|error| calling(&error, access, patience));
+    let answer = service.call_tool(request).await.map_err(|error| calling(&error, access, project, patience));
     let _ = service.cancel().await;
     answer
 }
 
 /// Why no conversation began.
-fn greeting(error: ClientInitializeError, access: &Access, patience: Duration) -> CallError {
+fn greeting(error: ClientInitializeError, access: &Access, project: &str, patience: Duration) -> CallError {
     match error {
-        ClientInitializeError::LegacyFallbackFailed { fallback, .. } => greeting(*fallback, access, patience),
+        ClientInitializeError::LegacyFallbackFailed { fallback, .. } => {
+            greeting(*fallback, access, project, patience)
+        }
         ClientInitializeError::TransportError { error, .. } => {
-            transport(error.error.as_ref(), access, patience)
+            transport(error.error.as_ref(), access, project, patience)
         }
         ClientInitializeError::JsonRpcError(error) => refusal(&error.message, access),
         ClientInitializeError::NoCompatibleProtocolVersion { .. } => {
@@ -84,21 +88,21 @@ fn greeting(error: ClientInitializeError, access: &Access, patience: Duration) -
 }
 
 /// Why the call failed.
-fn calling(error: &ServiceError, access: &Access, patience: Duration) -> CallError {
+fn calling(error: &ServiceError, access: &Access, project: &str, patience: Duration) -> CallError {
     match error {
         ServiceError::McpError(error) => refusal(&error.message, access),
-        ServiceError::TransportSend(error) => transport(error.error.as_ref(), access, patience),
+        ServiceError::TransportSend(error) => transport(error.error.as_ref(), access, project, patience),
         ServiceError::TransportClosed => CallError::Unreachable("the connection broke off".into()),
         _ => strange(),
     }
 }
 
-fn transport(error: &(dyn Error + 'static), access: &Access, patience: Duration) -> CallError {
+fn transport(error: &(dyn Error + 'static), access: &Access, project: &str, patience: Duration) -> CallError {
     type Http = StreamableHttpError<reqwest::Error>;
     let mut cause = Some(error);
     while let Some(inner) = cause {
         match inner.downcast_ref::<Http>() {
-            Some(Http::AuthRequired(_)) => return unknown_key(access),
+            Some(Http::AuthRequired(_)) => return unknown_key(access, project),
             Some(Http::InsufficientScope(_)) => return words::status(403, &[], access, None).into(),
             Some(Http::HttpStatus(found)) => return words::status(found.status, &[], access, None).into(),
             Some(Http::Client(error)) => {
@@ -106,7 +110,7 @@ fn transport(error: &(dyn Error + 'static), access: &Access, patience: Duration)
             }
             Some(Http::UnexpectedServerResponse(text)) => {
                 return match answered(text) {
-                    Some((401, _)) => unknown_key(access),
+                    Some((401, _)) => unknown_key(access, project),
                     Some((status, body)) => words::status(status, body.as_bytes(), access, None).into(),
                     None => strange(),
                 };
@@ -117,8 +121,8 @@ fn transport(error: &(dyn Error + 'static), access: &Access, patience: Duration)
     strange()
 }
 
-fn unknown_key(access: &Access) -> CallError {
-    CallError::Unauthorized(words::unknown_key(access, None, "PROJECT", words::AGENT))
+fn unknown_key(access: &Access, project: &str) -> CallError {
+    CallError::Unauthorized(words::unknown_key(access, None, project, words::AGENT))
 }
 
 /// The status and body of an answer as the transport words it: `HTTP 403 Forbidden: the body`.

@@ -166,11 +166,21 @@ pub(super) fn unknown_key(access: &Access, said: Option<&str>, project: &str, wh
     }
 }
 
+/// The command that makes a key and keeps it: a person's is saved, an agent's goes into its environment, where it
+/// doesn't take the place of the person's.
+pub fn keeping(command: &str, whose: &str) -> String {
+    if whose.starts_with("person") {
+        format!("{command} --save")
+    } else {
+        format!("export PRICKLE_TOKEN=\"$({command})\"")
+    }
+}
+
 /// What to do without a key that works: make one where the room's database is.
 pub(super) fn new_key(access: &Access, project: &str, whose: &str) -> String {
     let command = format!("prickle key create --kind {whose} --project {project}");
     if access.server.is_loopback() {
-        format!("make one with: {command} --save")
+        format!("make one with: {}", keeping(&command, whose))
     } else {
         format!("ask whoever runs the room for one (there: {command})")
     }

@@ -7,8 +7,6 @@ use serde_json::{Value, json};
 pub const PROJECT: &str = "website-v2";
 /// Whose window the demo is.
 pub const OWNER: &str = "acme";
-/// The agent that the eye is led to first.
-pub const FIRST: &str = "lumen/fixer";
 /// The story begins again after this long.
 pub const PERIOD: TimeDelta = TimeDelta::seconds(90);
 
@@ -122,7 +120,12 @@ pub fn story() -> Vec<Call> {
         ..call(TimeDelta::seconds(seconds), agent, says)
     };
     vec![
-        beat(20, FIRST, fixer(false), "lumen/fixer gets out of acme/builder's way"),
+        beat(
+            20,
+            "lumen/fixer",
+            fixer(false),
+            "lumen/fixer waits: acme/builder is about to remove the file that it changes",
+        ),
         beat(
             32,
             "acme/reviewer",
@@ -160,7 +163,7 @@ pub fn story() -> Vec<Call> {
         beat(79, "acme/builder", builder(), ""),
         beat(
             84,
-            FIRST,
+            "lumen/fixer",
             fixer(true),
             "lumen/fixer changes src/auth/login.rs again, which acme/builder is about to remove",
         ),

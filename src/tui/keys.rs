@@ -50,6 +50,8 @@ pub enum When {
     Agents,
     /// In the list.
     List,
+    /// Where something is the watcher's to mend.
+    NeedsYou,
     /// Where there is a level to go back to.
     Inside,
     /// While the room does not answer.
@@ -134,8 +136,8 @@ macro_rules! bind {
 pub const TABLE: &[Binding] = &[
     bind!([key('r')], Retry, Offline, Some(("retry now", "now")), "connect now", Leave),
     bind!([named(KeyCode::Esc), key('h'), named(KeyCode::Left), named(KeyCode::Backspace)], Back, Inside, Some(("back", "back")), "one level back", Look),
-    bind!([key('n')], NextNeedsYou, Agents, Some(("next that needs you", "needs you")), "next that needs you", Move),
-    bind!([key('N')], LastNeedsYou, Agents, None, "the one before", Move),
+    bind!([key('n')], NextNeedsYou, NeedsYou, Some(("next that needs you", "needs you")), "next that needs you", Move),
+    bind!([key('N')], LastNeedsYou, NeedsYou, None, "the one before", Move),
     bind!([named(KeyCode::Enter), key('l'), named(KeyCode::Right)], Open, List, Some(("open", "open")), "open the agent", Look),
     bind!([key('j'), named(KeyCode::Down)], Down, Agents, None, "one line down", Move),
     bind!([key('k'), named(KeyCode::Up)], Up, Agents, None, "one line up", Move),

@@ -120,6 +120,8 @@ pub struct Model {
     pub notice: Option<String>,
     /// Demo only.
     pub panel: Option<Panel>,
+    /// The news come from a recording that plays: nothing here is live.
+    pub replay: bool,
 }
 
 impl Model {
@@ -140,6 +142,7 @@ impl Model {
             help: None,
             notice: None,
             panel: None,
+            replay: false,
         }
     }
 
@@ -179,9 +182,21 @@ impl Model {
             When::Always => true,
             When::Agents => self.help.is_some() || self.picture.agents().next().is_some(),
             When::List => self.help.is_none() && self.pane != Pane::Open && self.selection().is_some(),
-            When::Inside => self.help.is_some() || self.pane != Pane::List,
+            // In cards a selection is a level of its own: without it the pane is left to the corner of the eye.
+            When::Inside => {
+                self.help.is_some()
+                    || self.pane != Pane::List
+                    || (self.touched && self.layout() == Layout::Cards)
+            }
+            When::NeedsYou => {
+                self.help.is_none() && self.picture.agents().any(|(_, agent)| self.needs_you(agent))
+            }
             When::Offline => {
-                matches!(self.picture.connection, Connection::Offline { .. } | Connection::Refused { .. })
+                !self.replay
+                    && matches!(
+                        self.picture.connection,
+                        Connection::Offline { .. } | Connection::Refused { .. }
+                    )
             }
         }
     }

@@ -143,7 +143,7 @@ pub fn watch_for_hangup(gone: impl FnOnce() + Send + 'static) {
             }
         }
         gone();
-        std::thread::sleep(std::time::Duration::from_millis(500));
+        std::thread::sleep(std::time::Duration::from_millis(1500));
         std::process::exit(129);
     });
 }

@@ -77,7 +77,11 @@ fn press(model: &mut Model, key: KeyEvent) -> Option<Effect> {
         Action::Retry => return Some(Effect::Retry),
         Action::Help => model.help = if model.help.is_some() { None } else { Some(0) },
         Action::Back if model.help.is_some() => model.help = None,
-        Action::Back => model.pane = Pane::List,
+        Action::Back if model.pane != Pane::List => model.pane = Pane::List,
+        Action::Back => {
+            model.touched = false;
+            model.list_top = 0;
+        }
         Action::Open => {
             model.pane = Pane::Open;
             model.detail_top = 0;
@@ -136,15 +140,10 @@ fn select(model: &mut Model, place: usize) {
     }
 }
 
-/// Selects the next agent, or the one before, whose failure is the watcher's to mend; else any failed one.
+/// Selects the next agent, or the one before, whose failure is the watcher's to mend.
 fn needs_you(model: &mut Model, by: isize) {
-    let places = |mine: bool| -> Vec<usize> {
-        let wanted = |agent: &crate::picture::Agent| {
-            if mine { model.needs_you(agent) } else { agent.pulse.run_failure.is_some() }
-        };
-        model.picture.agents().enumerate().filter(|(_, (_, a))| wanted(a)).map(|(i, _)| i).collect()
-    };
-    let places = if places(true).is_empty() { places(false) } else { places(true) };
+    let agents = model.picture.agents().enumerate();
+    let places: Vec<usize> = agents.filter(|(_, (_, a))| model.needs_you(a)).map(|(i, _)| i).collect();
     let here = model.selected.as_ref().and_then(|id| model.picture.agents().position(|(i, _)| i == id));
     let here = here.unwrap_or(0);
     let next = if by > 0 {
@@ -184,6 +183,7 @@ pub fn stays(model: &Model) -> Option<Duration> {
         }
     }
     let second = model.panel.is_some()
+        || model.replay
         || matches!(model.picture.connection, Connection::Offline { .. })
         || view::caught_up(model).is_some();
     if second {

@@ -13,6 +13,9 @@ pub mod schema;
 /// Members that this version has no field for, kept as they came.
 pub type More = serde_json::Map<String, serde_json::Value>;
 
+/// Where a room is unless something else is said: this machine, on a port of its own.
+pub const LOCAL_ROOM: &str = "http://127.0.0.1:7766";
+
 /// A moment, always in UTC; on the wire RFC 3339.
 pub type Time = chrono::DateTime<chrono::Utc>;
 

@@ -208,9 +208,9 @@ fn tour(stage: &Stage, changes: &[(&str, &str)], columns: u16, rows: u16) -> Ter
     watch.send("j");
     watch.send("k");
     watch.send("\r");
-    watch.wait_for("Esc back");
+    watch.wait_for("Esc back ");
     watch.send("\x1b");
-    watch.wait_without("Esc back");
+    watch.wait_for(if columns < 60 { " website-v2 " } else { " Agents " });
     watch.send("?");
     watch.wait_for("Keys in the Room");
     watch.send("?");

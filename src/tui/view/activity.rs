@@ -19,7 +19,7 @@ pub fn draw(canvas: &mut Canvas<'_>, model: &Model, parts: &Parts) {
     let body = Rect { y: parts.strip.y + 1, height: parts.strip.height - 1, ..parts.strip };
     if let Some(panel) = &model.panel {
         rule(canvas, model, parts, &panel.title);
-        return story(canvas, model, panel, body);
+        return canvas.lines(body, &story(model, panel, body.width), 0);
     }
     rule(canvas, model, parts, "Activity");
     let mut said = model.picture.log().rev().filter_map(|happening| line(model, happening));
@@ -67,7 +67,7 @@ fn line(model: &Model, happening: &Happening) -> Option<Line<'static>> {
             let caught = missed.map_or("then a new picture".into(), |n| {
                 format!("{} caught up with", words::count(n, "change"))
             });
-            let what = format!("from {} to {} · {caught}", zone.minute(*from), zone.minute(*to));
+            let what = format!("for {} · {caught}", words::span(*to - *from));
             (Some(to), " ", "not connected".into(), what)
         }
     };
@@ -85,15 +85,20 @@ fn line(model: &Model, happening: &Happening) -> Option<Line<'static>> {
     ]))
 }
 
-fn story(canvas: &mut Canvas<'_>, model: &Model, panel: &Panel, body: Rect) {
+/// The story's lines at a width: what comes next, which is cut last, then what this is and what to try.
+pub fn story(model: &Model, panel: &Panel, width: u16) -> Vec<Line<'static>> {
     let theme = &model.look.theme;
-    let mut lines: Vec<Line<'static>> =
-        panel.lines.iter().map(|l| Line::from(Span::styled(format!(" {l}"), theme.text))).collect();
+    let room = usize::from(width.saturating_sub(2));
+    let mut lines = Vec::new();
     if let Some((wait, next)) = panel.next(model.local()) {
-        lines.push(Line::from(vec![
-            Span::styled(format!(" In {}s: ", wait.num_seconds() + 1), theme.hint),
-            Span::styled(text(model, next), theme.text),
-        ]));
+        // Two digits, so that a line doesn't break elsewhere when there is one less.
+        let told = format!("In {:>2}s: {next}", wait.num_seconds() + 1);
+        let parts = shown::wrap(&model.look.glyphs.tell(&told), room);
+        lines.extend(parts.into_iter().map(|part| Line::from(Span::styled(format!(" {part}"), theme.hint))));
     }
-    canvas.lines(body, &lines, 0);
+    for said in &panel.lines {
+        let parts = shown::wrap(&model.look.glyphs.tell(said), room);
+        lines.extend(parts.into_iter().map(|part| Line::from(Span::styled(format!(" {part}"), theme.text))));
+    }
+    lines
 }

@@ -32,7 +32,7 @@ pub fn draw(canvas: &mut Canvas<'_>, model: &Model, parts: &Parts) {
     if model.layout() == Layout::Columns && model.pane != Pane::Open {
         let (corner, rest) = split(parts.detail_title);
         canvas.line(corner, 0, &Line::from(Span::styled("┬", theme.border)));
-        canvas.rule(rest, 0, &name, &Line::from(""));
+        canvas.rule(rest, 0, &name, &Line::from(Span::styled(right, theme.muted)));
         for row in 0..area.height {
             let edge = Rect { x: area.x - 1, width: 1, ..area };
             canvas.line(edge, row, &Line::from(Span::styled("│", theme.border)));

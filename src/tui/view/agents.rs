@@ -111,6 +111,9 @@ fn beyond(model: &Model, rows: &[Row<'_>], top: usize, height: u16) -> String {
     let (above, seen, below) = (&rows[..top], &rows[top..end], &rows[end..]);
     let first = agents(above) + 1;
     let mut said = format!(" {first}–{} of {}", first + agents(seen) - 1, agents(rows));
+    if let Some(Row::Agent(id, _)) = seen.first() {
+        said.push_str(&format!(" · {}", text(model, id.owner())));
+    }
     for (count, needs, side) in
         [(agents(above), needs(above), "above"), (agents(below), needs(below), "below")]
     {

@@ -95,13 +95,20 @@ fn card(model: &Model, width: u16, id: &AgentId, agent: &Agent) -> Vec<Line<'sta
     lines
 }
 
-fn cards(model: &Model, width: u16) -> Vec<(&AgentId, Vec<Line<'static>>)> {
-    model.picture.agents().map(|(id, agent)| (id, card(model, width, id, agent))).collect()
+/// Every agent's card in the list's order; while nobody moves about and not all fit, what failed comes first.
+fn cards(model: &Model, area: Rect) -> Vec<(&Agent, Vec<Line<'static>>)> {
+    let card = |(id, agent)| (agent, card(model, area.width, id, agent));
+    let mut cards: Vec<_> = model.picture.agents().map(card).collect();
+    let rows: usize = cards.iter().map(|(_, lines)| lines.len()).sum();
+    if !model.touched && rows > usize::from(area.height) {
+        cards.sort_by_key(|(agent, _)| agent.pulse.run_failure.is_none());
+    }
+    cards
 }
 
 /// The first card to draw.
 pub fn top(model: &Model, area: Rect) -> usize {
-    let heights: Vec<usize> = cards(model, area.width).iter().map(|(_, lines)| lines.len()).collect();
+    let heights: Vec<usize> = cards(model, area).iter().map(|(_, lines)| lines.len()).collect();
     let height = usize::from(area.height);
     // The last first card that still fills the pane.
     let mut most = heights.len();
@@ -122,7 +129,7 @@ pub fn top(model: &Model, area: Rect) -> usize {
 /// Draws the cards under the rule that names the room.
 pub fn draw(canvas: &mut Canvas<'_>, model: &Model, parts: &Parts) {
     let theme = &model.look.theme;
-    let cards = cards(model, parts.list.width);
+    let cards = cards(model, parts.list);
     let height = usize::from(parts.list.height);
     let total: usize = cards.iter().map(|(_, lines)| lines.len()).sum();
     let gap = usize::from(total + cards.len().saturating_sub(1) <= height);
@@ -143,8 +150,8 @@ pub fn draw(canvas: &mut Canvas<'_>, model: &Model, parts: &Parts) {
     }
     let below = cards.len() - top - shown_cards;
     let old = as_of(model);
-    let hidden = |(i, _): &(usize, (&AgentId, &Agent))| *i < top || *i >= top + shown_cards;
-    let urgent = model.picture.agents().enumerate().filter(hidden).any(|(_, (_, a))| model.needs_you(a));
+    let hidden = cards.iter().enumerate().filter(|(i, _)| *i < top || *i >= top + shown_cards);
+    let urgent = hidden.into_iter().any(|(_, (agent, _))| agent.pulse.run_failure.is_some());
     let mark = if urgent { "! " } else { "" };
     let right = if !old.is_empty() {
         old.trim_start().to_owned()

@@ -8,6 +8,7 @@ use super::{Parts, text};
 use crate::picture::Connection;
 use crate::shown;
 use crate::tui::model::{Layout, Model};
+use crate::wire::LOCAL_ROOM;
 
 /// Draws the page with its next step.
 pub fn draw(canvas: &mut Canvas<'_>, model: &Model, parts: &Parts) {
@@ -24,7 +25,12 @@ pub fn draw(canvas: &mut Canvas<'_>, model: &Model, parts: &Parts) {
     let key = format!(
         "export PRICKLE_TOKEN=\"$(prickle key create --kind client --agent {owner}/builder --project {project})\""
     );
-    let pulse = format!("prickle pulse --project {project} --doing \"trying prickle\"");
+    let there = if model.server == LOCAL_ROOM { String::new() } else { format!(" --server {server}") };
+    let pulse = format!("prickle pulse --project {project} --doing \"trying prickle\"{there}");
+    let serve = match model.server.strip_prefix("http://").filter(|_| model.server != LOCAL_ROOM) {
+        Some(address) => format!("prickle serve --addr {}", shown::line(address)),
+        None => "prickle serve".into(),
+    };
     match &model.picture.connection {
         Connection::Live if model.picture.is_whole() => {
             page.say(&format!("This is the room {project}. Nobody is in it yet."), theme.text);
@@ -48,10 +54,10 @@ pub fn draw(canvas: &mut Canvas<'_>, model: &Model, parts: &Parts) {
         Connection::Offline { why, .. } => {
             page.say(&format!("The room at {server} does not answer: {}.", shown::line(why)), theme.text);
             page.blank();
-            page.step("Start it, where it is to run", "prickle serve", theme.text, theme.hint);
+            page.step("Start it, where it is to run", &serve, theme.text, theme.hint);
             page.step("A full room to look at", "prickle demo", theme.text, theme.hint);
         }
-        Connection::Refused { why } => page.say(&shown::line(why), theme.text),
+        Connection::Refused { why, .. } => page.say(&shown::line(why), theme.text),
     }
     let glyphs = model.look.glyphs;
     let lines: Vec<Line<'static>> = page
@@ -85,12 +91,16 @@ impl Page {
         }
     }
 
-    /// A step and its command, which stands alone on its line so that it can be taken whole.
+    /// A step and its command, alone on its line so that it can be taken whole; too long, it is broken as a shell
+    /// joins it again.
     fn step(&mut self, what: &str, command: &str, text: Style, hint: Style) {
         self.say(what, text);
         let indent = if self.narrow { "" } else { "   " };
-        for part in shown::wrap(command, self.width - indent.len()) {
-            self.out.push(Line::from(Span::styled(format!(" {indent}{part}"), hint)));
+        let parts = shown::wrap(command, self.width - indent.len() - 2);
+        let last = parts.len() - 1;
+        for (i, part) in parts.iter().enumerate() {
+            let joint = if i < last { " \\" } else { "" };
+            self.out.push(Line::from(Span::styled(format!(" {indent}{part}{joint}"), hint)));
         }
         self.blank();
     }

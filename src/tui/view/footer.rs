@@ -32,11 +32,9 @@ pub fn draw(canvas: &mut Canvas<'_>, model: &Model, parts: &Parts) {
     let help = here.clone().find(|b| b.action == Action::Help).and_then(hint).unwrap_or_default();
     let room = usize::from(parts.footer.width).saturating_sub(wide(&help) + 3);
     let mut spans = vec![Span::raw(" ")];
-    let needed = model.picture.agents().any(|(_, a)| a.pulse.run_failure.is_some());
     let gap = if usize::from(parts.footer.width) < 60 { 2 } else { 3 };
     for binding in here.by_ref() {
-        let idle = binding.action == Action::NextNeedsYou && (!needed || model.help.is_some());
-        if binding.action == Action::Help || idle {
+        if binding.action == Action::Help {
             continue;
         }
         let Some(hint) = hint(binding) else { continue };

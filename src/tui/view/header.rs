@@ -20,6 +20,11 @@ pub fn draw(canvas: &mut Canvas<'_>, model: &Model, parts: &Parts) {
     let edge = Span::raw(" ");
     let mut area = parts.header;
     let right = match &model.picture.connection {
+        _ if model.replay => {
+            spans.extend(counts(model, !cards));
+            let at = model.look.zone.second(model.picture.room_time(model.local()));
+            Line::from(vec![Span::styled(format!("recording · {at}"), theme.hint), edge])
+        }
         Connection::Live => {
             spans.extend(counts(model, !cards));
             match caught_up(model) {
@@ -79,7 +84,7 @@ fn counts(model: &Model, all: bool) -> Vec<Span<'static>> {
     }
     if counts.failed > 0 {
         spans.push(Span::styled(format!("! {} failed", counts.failed), theme.error));
-        spans.push(Span::raw("   "));
+        spans.push(Span::raw(if all { "   " } else { "" }));
     } else if !all {
         spans.push(Span::styled("no failures", theme.muted));
     }

@@ -41,6 +41,14 @@ pub fn lines(model: &Model, area: Rect) -> Vec<Line<'static>> {
         out
     };
     let mut lines = vec![Line::default()];
+    let stale = model.picture.stale_after.num_minutes();
+    let signs = [
+        "● working   ○ idle   ◌ online   z asleep   - away   × offline".to_owned(),
+        format!("! its last run failed   ? said so more than {stale} minutes ago"),
+    ];
+    let glyphs = model.look.glyphs;
+    let signs = signs.iter().flat_map(|text| shown::wrap(&glyphs.tell(text), inside));
+    let legend: Vec<Line<'_>> = signs.map(|part| Line::from(Span::styled(part, theme.text))).collect();
     let (moving, mut others) = (group(Group::Move, "move"), group(Group::Look, "look"));
     others.push(Vec::new());
     others.extend(group(Group::Leave, "program"));
@@ -53,20 +61,15 @@ pub fn lines(model: &Model, area: Rect) -> Vec<Line<'static>> {
             left.extend(others.get(row).cloned().unwrap_or_default());
             lines.push(Line::from(left));
         }
+        lines.push(Line::default());
+        lines.extend(legend);
     } else {
+        // The signs are what people open help for, and here not everything fits.
+        lines.extend(legend);
+        lines.push(Line::default());
         lines.extend(moving.into_iter().map(Line::from));
         lines.push(Line::default());
         lines.extend(others.into_iter().map(Line::from));
-    }
-    lines.push(Line::default());
-    let legend = [
-        "● working   ○ idle   ◌ online   z asleep   - away   × offline",
-        "! its last run failed   ? said so too long ago to be taken for now",
-    ];
-    for text in legend {
-        for part in shown::wrap(&model.look.glyphs.tell(text), inside) {
-            lines.push(Line::from(Span::styled(part, theme.text)));
-        }
     }
     lines.push(Line::default());
     lines
@@ -91,8 +94,11 @@ pub fn draw(canvas: &mut Canvas<'_>, model: &Model) {
     }
     let title = Rect { x: area.x + 2, width: area.width - 4, ..area };
     canvas.line(title, 0, &Line::from(Span::styled(" Keys in the Room ", theme.focus)));
-    let close = Line::from(Span::styled(" Esc or ? closes ", theme.muted));
+    let all = lines(model, area);
+    let scrolls = all.len() > usize::from(area.height - 2);
+    let close = if scrolls { " j k scroll · Esc closes " } else { " Esc or ? closes " };
+    let close = Line::from(Span::styled(close, theme.muted));
     canvas.right(title, area.height - 1, &close);
     let inside = Rect { x: area.x + 2, y: area.y + 1, width: area.width - 4, height: area.height - 2 };
-    canvas.lines(inside, &lines(model, area), model.help.unwrap_or(0));
+    canvas.lines(inside, &all, model.help.unwrap_or(0));
 }

@@ -59,12 +59,10 @@ pub fn parts(model: &Model) -> Parts {
     if model.pane == Pane::Open {
         return Parts { detail_title: title, detail: body, ..parts };
     }
-    let strip = match model.layout() {
-        _ if model.panel.is_some() => {
-            let lines = model.panel.as_ref().map_or(0, |p| p.lines.len() + 2);
-            u16::try_from(lines).unwrap_or(0).min(body.height / 2)
-        }
-        Layout::Columns if height >= ACTIVITY_FROM => 7,
+    let told = model.panel.as_ref().map(|panel| activity::story(model, panel, width).len());
+    let strip = match (told, model.layout()) {
+        (Some(lines), _) => u16::try_from(lines + 1).unwrap_or(0).min(body.height / 3),
+        (None, Layout::Columns) if height >= ACTIVITY_FROM => 7,
         _ => 0,
     };
     let body = Rect { height: body.height - strip, ..body };
@@ -130,7 +128,7 @@ pub fn draw(model: &Model, buffer: &mut Buffer) {
         let body = Rect { y: 1, height: area.height.saturating_sub(2), ..area };
         canvas.tint(body, Style::new().add_modifier(Modifier::DIM).remove_modifier(Modifier::BOLD));
     }
-    if any && let Connection::Refused { why } = &model.picture.connection {
+    if any && let Connection::Refused { why, .. } = &model.picture.connection {
         refused(&mut canvas, model, why);
     }
     if model.help.is_some() {
@@ -205,7 +203,7 @@ pub fn caught_up(model: &Model) -> Option<u64> {
 /// ` as of 14:32:07` where the picture is old.
 fn as_of(model: &Model) -> String {
     match &model.picture.connection {
-        Connection::Offline { since, .. } => {
+        Connection::Offline { since, .. } | Connection::Refused { since, .. } => {
             format!(" as of {}", model.look.zone.second(model.picture.room_time(*since)))
         }
         _ => String::new(),
