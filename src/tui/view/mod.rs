@@ -61,7 +61,11 @@ pub fn parts(model: &Model) -> Parts {
     }
     let told = model.panel.as_ref().map(|panel| activity::story(model, panel, width).len());
     let strip = match (told, model.layout()) {
-        (Some(lines), _) => u16::try_from(lines + 1).unwrap_or(0).min(body.height / 3),
+        // Where rows are dear the agents get them, and the panel keeps what comes next.
+        (Some(lines), layout) => {
+            let most = if layout == Layout::Columns { body.height / 3 } else { 4 };
+            u16::try_from(lines + 1).unwrap_or(0).min(most).min(body.height / 3)
+        }
         (None, Layout::Columns) if height >= ACTIVITY_FROM => 7,
         _ => 0,
     };
