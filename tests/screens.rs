@@ -366,3 +366,80 @@ fn the_selection_follows_the_agent_and_rows_do_not_jump() {
     );
     assert_eq!(m.selected.as_ref().unwrap().as_str(), "orbit/tester");
 }
+
+#[test]
+fn a_side_pane_that_is_too_small_keeps_failures_in_sight_until_somebody_moves_about() {
+    let mut m = model(LIVE, look());
+    let names = |text: &str| -> Vec<String> {
+        let card = |line: &str| line.split_whitespace().find(|w| w.contains('/')).map(str::to_owned);
+        text.lines().filter(|l| !l.starts_with("    ")).skip(2).filter_map(card).collect()
+    };
+    let quiet = text(&mut m, 45, 12);
+    assert_eq!(names(&quiet)[..2], ["acme/reviewer", "orbit/tester"], "{quiet}");
+    press(&mut m, "jg");
+    let moving = text(&mut m, 45, 12);
+    assert_eq!(names(&moving)[0], "acme/builder", "{moving}");
+    assert!(moving.contains('▌'));
+    press(&mut m, "\u{1b}");
+    assert_eq!(text(&mut m, 45, 12), quiet, "Esc leaves the pane to the corner of the eye again");
+}
+
+#[test]
+fn what_needs_you_is_only_yours() {
+    let mut m = model(LIVE, look());
+    draw(&mut m, 120, 32);
+    press(&mut m, "nnN");
+    assert_eq!(m.selected.as_ref().unwrap().as_str(), "acme/reviewer");
+    m.owner = Some("lumen".into());
+    press(&mut m, "n");
+    assert_eq!(m.selected.as_ref().unwrap().as_str(), "acme/reviewer", "nothing of lumen's has failed");
+    assert!(!text(&mut m, 120, 32).contains("needs you"), "and the footer doesn't offer it");
+    m.owner = None;
+    press(&mut m, "n");
+    assert_eq!(
+        m.selected.as_ref().unwrap().as_str(),
+        "orbit/tester",
+        "without an owner every failure counts"
+    );
+}
+
+#[test]
+fn a_recording_that_plays_does_not_pass_for_the_live_room() {
+    let mut m = model(LIVE, look());
+    m.replay = true;
+    let shown = text(&mut m, 80, 24);
+    assert!(shown.lines().next().unwrap().ends_with("recording · 14:32:10"), "{shown}");
+    let mut m = model(OFFLINE, look());
+    m.replay = true;
+    let shown = text(&mut m, 80, 24);
+    assert!(!shown.contains("r now") && !shown.contains("retry in"), "{shown}");
+}
+
+#[test]
+fn the_commands_of_the_empty_room_can_be_pasted() {
+    let mut recording = recording::read("tests/fixtures/empty.jsonl".as_ref()).unwrap();
+    recording.cut(LIVE.parse().unwrap());
+    let watch = Watch::Still(LIVE.parse().unwrap());
+    let (server, owner) = ("http://127.0.0.1:7788".to_owned(), Some("acme".to_owned()));
+    let mut m = Model::new(Picture::new(&recording.header.project), server, owner, watch, look());
+    recording.heard.into_iter().for_each(|heard| update::heard(&mut m, heard));
+    for (columns, rows) in [(38, 30), (80, 24), (120, 32)] {
+        let shown = text(&mut m, columns, rows);
+        // As a shell reads it: a backslash at a line's end joins the next.
+        let mut joined = String::new();
+        for line in shown.lines() {
+            match line.strip_suffix('\\') {
+                Some(part) => joined.push_str(part.trim_start()),
+                None => joined.push_str(&format!("{}\n", line.trim_start())),
+            }
+        }
+        for command in [
+            "export PRICKLE_TOKEN=\"$(prickle key create --kind client --agent acme/builder --project website-v2)\"\n",
+            "prickle pulse --project website-v2 --doing \"trying prickle\" --server http://127.0.0.1:7788\n",
+        ] {
+            let words: Vec<&str> = command.split_whitespace().collect();
+            let there: Vec<&str> = joined.split_whitespace().collect();
+            assert!(there.windows(words.len()).any(|w| w == words), "{columns} columns:\n{joined}");
+        }
+    }
+}
