@@ -29,8 +29,8 @@ pub fn of(failure: &RunFailure) -> Hint {
         (Class::RateLimit, Step::GrokService) => Hint {
             title: "Grok usage limit reached",
             meaning: "The account's Grok allowance is used up.",
-            advice: "It comes back by itself; until then, give the work to another agent.",
-            command: Some("grok models"),
+            advice: "Wait until it is there again, or give the work to another agent.",
+            command: None,
             others: &[],
             teammate: "'s Grok allowance is used up",
         },
@@ -47,6 +47,12 @@ pub fn title(failure: &RunFailure) -> String {
         Step::Other(name) => format!("{title} ({name})"),
         _ => title.to_owned(),
     }
+}
+
+/// Whether nobody but the owner can do anything about it: a sign-in is theirs alone.
+pub fn is_the_owners_alone(failure: &RunFailure) -> bool {
+    let signs_in = matches!(failure.step, Step::ClaudeCodeSignIn | Step::CodexSignIn | Step::GrokSignIn);
+    signs_in || matches!((&failure.class, &failure.step), (Class::Auth, Step::Other(_)))
 }
 
 fn known(step: &Step) -> Hint {
@@ -69,7 +75,7 @@ fn known(step: &Step) -> Hint {
         },
         Step::GrokSignIn => Hint {
             title: "Grok is signed out",
-            meaning: "It had neither a session nor an XAI_API_KEY.",
+            meaning: "It had neither a valid session nor a working XAI_API_KEY.",
             advice: "On the runner's machine:",
             command: Some("grok login"),
             others: &[("no browser", "grok login --device-auth")],
@@ -86,7 +92,7 @@ fn known(step: &Step) -> Hint {
         Step::CodexUsageLimit => Hint {
             title: "Codex usage limit reached",
             meaning: "The plan's Codex allowance is used up. It comes back by itself.",
-            advice: "In codex, /status shows the limits; the runner's log has the time that Codex printed.",
+            advice: "In codex, /status shows the limits. Look in the runner's log for the time that Codex printed.",
             command: None,
             others: &[("in a browser", "https://chatgpt.com/settings/usage")],
             teammate: "'s Codex allowance is used up",
@@ -94,7 +100,7 @@ fn known(step: &Step) -> Hint {
         Step::TaskTimeLimit => Hint {
             title: "Task ran out of time",
             meaning: "The runner stopped it at the task's time limit; work may be half done on its branch.",
-            advice: "Look at the branch, then go on from there, split the task, or raise the limit.",
+            advice: "Go on from there, split the task, or raise the limit. First see what is there:",
             command: Some("git status"),
             others: &[
                 ("go on", "claude --continue"),
@@ -138,7 +144,8 @@ fn known(step: &Step) -> Hint {
         Step::ClaudeCodeNotFound => Hint {
             title: "Claude Code not installed",
             meaning: "The runner found no claude on its PATH.",
-            advice: "Install it on the runner's machine, or put its folder (often ~/.local/bin) on the runner's PATH:",
+            advice: "Install it on the runner's machine, or put its folder (often ~/.local/bin) on the runner's PATH. \
+                     To see whether it is found:",
             command: Some("command -v claude"),
             others: &[],
             teammate: "'s machine needs attention: Claude Code was not found",
@@ -161,10 +168,10 @@ fn known(step: &Step) -> Hint {
         },
         Step::CliDidNotStart => Hint {
             title: "Agent app did not start",
-            meaning: "It was found, but ended before it did anything: a wrong flag, build or folder.",
+            meaning: "It was found, but ended before it did anything; often a flag, build or folder is wrong.",
             advice: "On the runner's machine, see whether the app runs at all:",
-            command: Some("claude doctor"),
-            others: &[("Codex", "codex doctor")],
+            command: None,
+            others: &[("Claude Code", "claude doctor"), ("Codex", "codex doctor")],
             teammate: "'s machine needs attention: the agent app did not start",
         },
         Step::CliCrashed => Hint {
@@ -177,7 +184,7 @@ fn known(step: &Step) -> Hint {
         },
         Step::WorktreeFailed => Hint {
             title: "Could not make a worktree",
-            meaning: "Git refused a separate checkout: the branch is in use, a folder is left over, or the base is missing.",
+            meaning: "Git refused a separate checkout; often the branch is in use, a folder is left over, or the base is missing.",
             advice: "In the project's folder on the runner's machine:",
             command: Some("git worktree list"),
             others: &[("left over", "git worktree prune")],
@@ -226,7 +233,7 @@ fn known(step: &Step) -> Hint {
         Step::GitTooOld => Hint {
             title: "Git is too old",
             meaning: "The runner needs something that this machine's Git does not have.",
-            advice: "Update Git on the runner's machine:",
+            advice: "Update Git on the runner's machine. To see which one it has:",
             command: Some("git --version"),
             others: &[],
             teammate: "'s machine needs attention: its Git is too old",
@@ -255,8 +262,12 @@ fn known(step: &Step) -> Hint {
             title: "Stopped: unexpected tools",
             meaning: "The run had tools beyond those allowed, so the runner stopped it.",
             advice: "On the runner's machine, find the server or plugin that is too much:",
-            command: Some("claude mcp list"),
-            others: &[("Codex", "codex mcp list"), ("Grok", "grok mcp list")],
+            command: None,
+            others: &[
+                ("Claude Code", "claude mcp list"),
+                ("Codex", "codex mcp list"),
+                ("Grok", "grok mcp list"),
+            ],
             teammate: "'s runner stopped it: it had tools it should not have",
         },
         Step::AgentError => Hint {
@@ -352,6 +363,23 @@ mod tests {
     fn an_unknown_step_keeps_its_name_beside_its_class() {
         assert_eq!(title(&failure("auth", "gemini_sign_in")), "Sign-in needed (gemini_sign_in)");
         assert_eq!(title(&failure("dream", "x")), "Not started, or unclear (x)");
+    }
+
+    #[test]
+    fn what_a_command_is_for_stands_before_it() {
+        for step in Step::KNOWN {
+            let hint = of(&failure("other", step));
+            assert!(hint.command.is_none() || hint.advice.ends_with(':'), "{step}: {}", hint.advice);
+        }
+    }
+
+    #[test]
+    fn a_teammate_is_not_told_both_to_do_something_and_nothing() {
+        let alone: Vec<&str> =
+            Step::KNOWN.iter().copied().filter(|s| is_the_owners_alone(&failure("x", s))).collect();
+        assert_eq!(alone, ["claude_code_sign_in", "codex_sign_in", "grok_sign_in"]);
+        assert!(is_the_owners_alone(&failure("auth", "gemini_sign_in")));
+        assert!(!is_the_owners_alone(&failure("auth", "task_time_limit")));
     }
 
     #[test]
