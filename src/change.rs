@@ -45,12 +45,15 @@ pub fn between<'a>(before: Option<&'a Pulse>, after: &'a Pulse) -> Vec<Change<'a
         (Some(_), None) => changes.push(Change::Cleared),
         _ => {}
     }
-    let was = before.and_then(|b| b.intent.as_ref());
+    // An intent that had run out by then was not withdrawn, and is declared anew by a report that repeats it.
+    let was = before.and_then(|b| b.intent.as_ref()).filter(|was| was.holds(after.updated_at));
+    let reported = before.is_none_or(|b| b.updated_at != after.updated_at);
     match (was, after.intent.as_ref()) {
         (was, Some(intent)) if !was.is_some_and(|was| same_intent(was, intent)) => {
             changes.push(Change::Intends { intent, before: was });
         }
-        (Some(_), None) => changes.push(Change::IntendsNothing),
+        // A picture leaves out an intent that has run out since; the agent has said nothing.
+        (Some(_), None) if reported => changes.push(Change::IntendsNothing),
         _ => {}
     }
     let from = before.map(|b| &b.availability);
@@ -83,4 +86,38 @@ pub fn between<'a>(before: Option<&'a Pulse>, after: &'a Pulse) -> Vec<Change<'a
 /// Whether two intents say the same, whenever they end: repeating one only makes it hold longer.
 fn same_intent(a: &Intent, b: &Intent) -> bool {
     a.kind == b.kind && a.paths == b.paths && a.areas == b.areas
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use super::*;
+    use serde_json::{Value, json};
+
+    fn pulse(updated: &str, intent: Option<&str>) -> Pulse {
+        let mut pulse: Value = json!({"agent_id": "acme/a", "owner": "acme", "project": "website-v2",
+            "availability": "working", "doing": "x", "task_id": null, "branch": null, "files": [],
+            "last_decision": null, "updated_at": format!("2026-11-30T{updated}Z")});
+        if let Some(until) = intent {
+            let expires_at = format!("2026-11-30T{until}Z");
+            pulse["intent"] =
+                json!({"kind": "change", "paths": ["a"], "areas": [], "expires_at": expires_at});
+        }
+        serde_json::from_value(pulse).unwrap()
+    }
+
+    #[test]
+    fn an_intent_that_ran_out_was_not_withdrawn() {
+        let before = pulse("14:00:00", Some("14:30:00"));
+        let withdrawn = pulse("14:10:00", None);
+        assert_eq!(between(Some(&before), &withdrawn), [Change::IntendsNothing]);
+        let ran_out = pulse("14:40:00", None);
+        assert_eq!(between(Some(&before), &ran_out), []);
+        let left_out_of_a_picture = pulse("14:00:00", None);
+        assert_eq!(between(Some(&before), &left_out_of_a_picture), []);
+        let again = pulse("14:40:00", Some("15:10:00"));
+        assert!(matches!(between(Some(&before), &again)[..], [Change::Intends { before: None, .. }]));
+        let longer = pulse("14:10:00", Some("14:40:00"));
+        assert_eq!(between(Some(&before), &longer), []);
+    }
 }
