@@ -228,6 +228,8 @@ pub struct Picture {
     ahead: TimeDelta,
     whole: bool,
     outage: Option<Outage>,
+    /// The last event of this database that the log has seen or passed over.
+    logged: u64,
 }
 
 #[derive(Debug, Clone)]
@@ -251,6 +253,7 @@ impl Picture {
             ahead: TimeDelta::zero(),
             whole: false,
             outage: None,
+            logged: 0,
         }
     }
 
@@ -264,8 +267,13 @@ impl Picture {
         self.whole
     }
 
+    /// Until when the picture was fed, by the room's clock; `None` while it is, and before it ever was.
+    pub fn heard_until(&self) -> Option<Time> {
+        self.outage.as_ref().filter(|_| self.connection != Connection::Live).map(|outage| outage.from)
+    }
+
     /// Every agent, by owner and name.
-    pub fn agents(&self) -> impl Iterator<Item = (&AgentId, &Agent)> {
+    pub fn agents(&self) -> impl ExactSizeIterator<Item = (&AgentId, &Agent)> {
         self.agents.iter()
     }
 
@@ -318,6 +326,9 @@ impl Picture {
                 if resumed {
                     self.end_outage(server_time, Some(seq));
                 } else {
+                    // Of another database nothing is known, and its numbers say nothing about ours.
+                    let known = self.position.take().filter(|(ours, _)| *ours == epoch);
+                    self.logged = known.map_or(seq, |(_, seq)| seq);
                     self.position = Some((epoch, 0));
                 }
             }
@@ -381,9 +392,21 @@ impl Picture {
     /// History before the snapshot: it fills the log, and tells since when a failure stands.
     fn remember(&mut self, events: Vec<Frame>) {
         let mut last: BTreeMap<AgentId, Arc<Pulse>> = BTreeMap::new();
-        let mut history = VecDeque::new();
+        let mut history = Vec::new();
+        // Only a first look has no log of its own yet; of a later snapshot's history some is known already.
+        let first = self.log.is_empty();
+        let logged = if first { 0 } else { self.logged };
         for event in events {
-            let Frame::Pulse { at, pulse, .. } = event else { continue };
+            let new = event.seq().is_some_and(|seq| seq > logged);
+            let (at, pulse) = match event {
+                Frame::Pulse { at, pulse, .. } => (at, pulse),
+                Frame::Gone { at, agent_id, .. } => {
+                    last.remove(&agent_id);
+                    history.extend(new.then_some(Happening::Gone { at, agent_id }));
+                    continue;
+                }
+                _ => continue,
+            };
             let after = Arc::<Pulse>::from(pulse);
             let before = last.insert(after.agent_id.clone(), Arc::clone(&after));
             let failure = after.run_failure.as_ref();
@@ -394,12 +417,9 @@ impl Picture {
             {
                 agent.failed = Some(Since::At(at));
             }
-            history.push_back(Happening::Reported { at, before, after });
+            history.extend(new.then_some(Happening::Reported { at, before, after }));
         }
-        // Only a first look has no log of its own yet; a later snapshot's history is known already.
-        if self.log.is_empty() {
-            self.log = history;
-        }
+        history.into_iter().for_each(|happening| self.note(happening));
     }
 
     fn event(&mut self, frame: Frame) {
@@ -581,5 +601,44 @@ mod tests {
         event(&mut p, 4, "14:01:10", &pulse("b", "idle", "14:00:30", false));
         assert!(p.log().any(|h| matches!(h, Happening::Outage { missed: Some(2), .. })));
         assert_eq!(p.position(), Some(("e", 4)));
+    }
+
+    #[test]
+    fn a_new_picture_after_an_outage_brings_what_happened_meanwhile_once() {
+        let mut p = Picture::new("website-v2");
+        let snapshot = |seq: u64| json!({"news": "snapshot", "seq": seq, "pulses": [pulse("a", "idle", "13:59:00", false)]});
+        let frame = |seq: u64, at: &str, name: &str| json!({"type": "pulse", "seq": seq, "at": time(at), "pulse": pulse(name, "idle", at, false)});
+        let gone = json!({"type": "gone", "seq": 5, "at": time("14:02:30"), "agent_id": "acme/b"});
+        live(&mut p, "14:00:00", "14:00:00", 3, false);
+        p.apply(heard("14:00:00", snapshot(3)));
+        p.apply(heard("14:00:00", json!({"news": "recent", "events": [frame(3, "13:59:00", "a")]})));
+        p.apply(heard("14:01:00", json!({"news": "lost", "why": "reset", "retry_in": 1})));
+        assert_eq!(p.heard_until(), Some(time("14:01:00")));
+        live(&mut p, "14:03:00", "14:03:00", 5, false);
+        p.apply(heard("14:03:00", snapshot(5)));
+        let recent = [frame(3, "13:59:00", "a"), frame(4, "14:02:00", "b"), gone];
+        p.apply(heard("14:03:00", json!({"news": "recent", "events": recent})));
+        assert_eq!(p.heard_until(), None);
+        let told: Vec<&str> = p
+            .log()
+            .map(|h| match h {
+                Happening::Reported { after, .. } => after.agent_id.name(),
+                Happening::Gone { .. } => "gone",
+                Happening::Outage { .. } => "outage",
+                Happening::Unknown { .. } => "unknown",
+            })
+            .collect();
+        assert_eq!(told, ["a", "outage", "b", "gone"]);
+    }
+
+    #[test]
+    fn a_refused_key_leaves_the_picture_dated_while_it_is_tried_again() {
+        let mut p = Picture::new("website-v2");
+        live(&mut p, "14:00:00", "14:00:00", 0, false);
+        p.apply(heard("14:00:00", json!({"news": "snapshot", "seq": 0, "pulses": []})));
+        p.apply(heard("14:05:00", json!({"news": "refused", "why": "revoked"})));
+        assert_eq!(p.heard_until(), Some(time("14:05:00")));
+        p.apply(heard("14:06:00", json!({"news": "connecting"})));
+        assert_eq!(p.heard_until(), Some(time("14:05:00")));
     }
 }

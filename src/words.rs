@@ -35,6 +35,15 @@ impl Zone {
         self.format(time, "%H:%M:%S")
     }
 
+    /// `14:32:07` on the same day as `now`, else as [`Zone::near`] has it.
+    pub fn moment(self, time: Time, now: Time) -> String {
+        if self.format(time, "%F") == self.format(now, "%F") {
+            self.second(time)
+        } else {
+            self.near(time, now)
+        }
+    }
+
     /// `14:32` on the same day as `now`, `Sun 21:40` within a week, `24 Nov` before.
     pub fn near(self, time: Time, now: Time) -> String {
         if self.format(time, "%F") == self.format(now, "%F") {
