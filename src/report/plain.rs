@@ -28,13 +28,26 @@ pub struct Plain {
     looked: Option<Time>,
     /// The outage that has been told of.
     offline_since: Option<Time>,
+    /// When the room was last reached, in its time.
+    live_since: Option<Time>,
 }
+
+/// After a reconnect claims are judged only when what was missed has had this long to come in.
+const SETTLE: TimeDelta = TimeDelta::seconds(1);
 
 impl Plain {
     /// Nothing told yet of the room that `picture` knows nothing of yet, at `host`. `owner` is whose failures
     /// come with their remedy.
     pub fn new(picture: Picture, host: &str, owner: Option<String>, zone: Zone) -> Self {
-        Self { picture, host: host.to_owned(), owner, zone, looked: None, offline_since: None }
+        Self {
+            picture,
+            host: host.to_owned(),
+            owner,
+            zone,
+            looked: None,
+            offline_since: None,
+            live_since: None,
+        }
     }
 
     /// The lines that some news are worth, without line ends.
@@ -71,16 +84,14 @@ impl Plain {
                 let pulses: Vec<Pulse> = self.picture.agents().map(|(_, a)| (*a.pulse).clone()).collect();
                 for pulse in pulses {
                     let before = old.agent(&pulse.agent_id).map(|a| (*a.pulse).clone());
-                    self.report(before.as_ref(), &pulse, &mut said);
+                    self.report(before.as_ref(), &pulse, None, &mut said);
                 }
+                let gone = old.agents().filter(|(id, _)| self.picture.agent(id).is_none());
+                said.extend(gone.map(|(id, _)| format!("{} left the room.", shown::line(id.as_str()))));
             }
             (News::Event { frame: Frame::Pulse { at, pulse, .. } }, _) => {
-                let start = said.len();
-                self.report(event.flatten().as_ref(), pulse, &mut said);
-                if now - *at > LATE {
-                    let late = format!(" It said so at {}.", self.zone.second(*at));
-                    said[start..].iter_mut().for_each(|line| line.push_str(&late));
-                }
+                let late = (now - *at > LATE).then_some(*at);
+                self.report(event.flatten().as_ref(), pulse, late, &mut said);
             }
             (News::Event { frame: Frame::Gone { agent_id, .. } }, _) => {
                 said.push(format!("{} left the room.", shown::line(agent_id.as_str())));
@@ -97,10 +108,11 @@ impl Plain {
     /// The lines for claims that have got old since the last look; `local` is the watcher's time.
     pub fn tick(&mut self, local: Time) -> Vec<String> {
         let now = self.picture.room_time(local);
-        let Some(before) = self.looked.replace(now) else { return Vec::new() };
-        if self.picture.connection != Connection::Live {
+        let settled = self.live_since.is_some_and(|since| now - since >= SETTLE);
+        if self.picture.connection != Connection::Live || !settled {
             return Vec::new();
         }
+        let Some(before) = self.looked.replace(now) else { return Vec::new() };
         let was_stale = |agent: &crate::picture::Agent| self.picture.claim(agent, before).stale;
         let aged = self.picture.agents().filter(|(_, a)| self.picture.claim(a, now).stale && !was_stale(a));
         aged.map(|(id, agent)| {
@@ -114,6 +126,9 @@ impl Plain {
 
     /// When the next claim gets old, from `local` on.
     pub fn next_tick(&self, local: Time) -> Option<TimeDelta> {
+        if self.picture.connection != Connection::Live {
+            return None;
+        }
         let now = self.picture.room_time(local);
         let waits = self.picture.agents().filter_map(|(_, agent)| {
             let claim = self.picture.claim(agent, now);
@@ -122,7 +137,12 @@ impl Plain {
                 Availability::Idle => IDLE_STALE_AFTER.max(self.picture.stale_after),
                 _ => return None,
             };
-            (!claim.stale).then_some(limit - claim.age)
+            if claim.stale {
+                // It got old while nothing was heard.
+                let untold = self.looked.is_some_and(|at| !self.picture.claim(agent, at).stale);
+                return untold.then_some(SETTLE);
+            }
+            Some((limit - claim.age).max(SETTLE))
         });
         waits.min()
     }
@@ -134,7 +154,8 @@ impl Plain {
                 said.push(format!("Offline: {}. Trying again until it works.", shown::line(why)));
             }
             News::Refused { why } => said.push(format!("Refused: {}", shown::line(why))),
-            News::Live { .. } => {
+            News::Live { server_time, .. } => {
+                self.live_since = Some(*server_time);
                 let Some(since) = self.offline_since.take() else { return };
                 let after = words::span(local - since);
                 let caught = match self.picture.log().last() {
@@ -164,7 +185,7 @@ impl Plain {
         ));
         for (id, agent) in self.picture.agents() {
             if let Some(failure) = &agent.pulse.run_failure {
-                said.push(self.failed(id, &agent.pulse.owner, failure));
+                said.push(self.failed(id, &agent.pulse.owner, failure, None));
             }
         }
         for (_, agent) in self.picture.agents() {
@@ -175,17 +196,24 @@ impl Plain {
         }
     }
 
-    /// What a new pulse says that the last did not, a line for each thing that stands alone.
-    fn report(&self, before: Option<&Pulse>, after: &Pulse, said: &mut Vec<String>) {
+    /// What a new pulse says that the last did not, a line for each thing that stands alone; with its time where
+    /// it is told `late`.
+    fn report(&self, before: Option<&Pulse>, after: &Pulse, late: Option<Time>, said: &mut Vec<String>) {
         let id = shown::line(after.agent_id.as_str());
+        let told = |what: &str| late.map_or(String::new(), |at| format!(" {what} {}.", self.zone.second(at)));
+        let (so, then) = (told("It said so at"), told("That was at"));
         let mut state = false;
         let mut extra = String::new();
         for change in change::between(before, after) {
             match change {
-                Change::Failed(failure) => said.push(self.failed(&after.agent_id, &after.owner, failure)),
-                Change::Cleared => said.push(format!("{id} runs again. The failure was cleared.")),
-                Change::Intends { intent, .. } => said.push(self.intends(after, intent)),
-                Change::IntendsNothing => said.push(format!("{id} has withdrawn its intent.")),
+                Change::Failed(failure) => {
+                    said.push(self.failed(&after.agent_id, &after.owner, failure, late));
+                }
+                Change::Cleared => said.push(format!("{id} runs again. The failure was cleared.{then}")),
+                Change::Intends { intent, .. } => {
+                    said.push(format!("{}{so}", self.intends(after, intent)));
+                }
+                Change::IntendsNothing => said.push(format!("{id} has withdrawn its intent.{so}")),
                 Change::Availability { .. } | Change::Doing(_) => state = true,
                 Change::Branch(Some(branch)) => extra.push_str(&format!(" Branch {}.", shown::line(branch))),
                 Change::Branch(None) => extra.push_str(" On no branch."),
@@ -207,11 +235,12 @@ impl Plain {
             let claim = shown::line(after.availability.as_str());
             let doing =
                 if after.doing.is_empty() { ".".into() } else { format!(": {}", sentence(&after.doing)) };
-            said.push(format!("{id} is {claim}{doing}{extra}"));
+            said.push(format!("{id} is {claim}{doing}{extra}{so}"));
         }
     }
 
-    fn failed(&self, id: &AgentId, owner: &str, failure: &RunFailure) -> String {
+    /// The time stands before the remedy, whose command ends the line so that it can be taken whole.
+    fn failed(&self, id: &AgentId, owner: &str, failure: &RunFailure, late: Option<Time>) -> String {
         let hint = hint::of(failure);
         let (id, title) = (shown::line(id.as_str()), shown::line(&hint::title(failure)));
         let remedy = if self.owner.as_ref().is_none_or(|me| me == owner) {
@@ -222,7 +251,8 @@ impl Plain {
         } else {
             format!("{}{}.", shown::line(owner), hint.teammate)
         };
-        format!("Failed: {id}, {title}. {remedy}")
+        let when = late.map_or(String::new(), |at| format!(" at {}", self.zone.second(at)));
+        format!("Failed{when}: {id}, {title}. {remedy}")
     }
 
     fn intends(&self, pulse: &Pulse, intent: &Intent) -> String {
@@ -261,8 +291,10 @@ pub fn once(picture: &Picture, local: Time) -> String {
     let counts = picture.counts(now);
     let stale = if counts.stale > 0 { format!(", {} stale", counts.stale) } else { String::new() };
     let failed = if counts.failed > 0 { format!("{} failed, ", counts.failed) } else { String::new() };
+    let heard = picture.heard_until();
+    let old = heard.map_or(String::new(), |at| format!(" as of {}", Zone::Local.moment(at, now)));
     let mut out = format!(
-        "{}: {failed}{} of {} working{stale}\n",
+        "{}{old}: {failed}{} of {} working{stale}\n",
         shown::line(&picture.project),
         counts.working,
         counts.agents
@@ -368,10 +400,40 @@ mod tests {
         assert_eq!(
             tell(&mut p, "14:34:02", event("14:33:31", 10, &idle)),
             [
-                "14:34:02 lumen/fixer runs again. The failure was cleared. It said so at 14:33:31.",
+                "14:34:02 lumen/fixer runs again. The failure was cleared. That was at 14:33:31.",
                 "14:34:02 lumen/fixer has withdrawn its intent. It said so at 14:33:31.",
                 "14:34:02 lumen/fixer is idle: Fixing·the loop. It said so at 14:33:31."
             ]
+        );
+    }
+
+    #[test]
+    fn a_failure_told_late_keeps_its_command_at_the_end_of_the_line() {
+        let mut p = plain();
+        p.owner = Some("lumen".into());
+        tell(&mut p, "14:00:00", live("14:00:00", false, 1));
+        let fixer = pulse("14:00:00", &json!({}));
+        tell(&mut p, "14:00:00", json!({"news": "snapshot", "seq": 1, "pulses": [fixer]}));
+        let failed = pulse("14:00:00", &json!({"run_failure": {"class": "auth", "step": "codex_sign_in"}}));
+        assert_eq!(
+            tell(&mut p, "14:10:00", event("14:05:00", 2, &failed)),
+            [
+                "14:10:00 Failed at 14:05:00: lumen/fixer, Codex is signed out. On the runner's machine: codex login"
+            ]
+        );
+    }
+
+    #[test]
+    fn who_left_while_nothing_was_heard_is_told() {
+        let mut p = plain();
+        tell(&mut p, "14:00:00", live("14:00:00", false, 1));
+        let fixer = pulse("14:00:00", &json!({}));
+        tell(&mut p, "14:00:00", json!({"news": "snapshot", "seq": 1, "pulses": [fixer]}));
+        tell(&mut p, "14:01:00", json!({"news": "lost", "why": "connection reset", "retry_in": 500}));
+        tell(&mut p, "14:02:00", live("14:02:00", false, 9));
+        assert_eq!(
+            tell(&mut p, "14:02:00", json!({"news": "snapshot", "seq": 9, "pulses": []})),
+            ["14:02:00 lumen/fixer left the room."]
         );
     }
 
@@ -393,6 +455,41 @@ mod tests {
         );
         assert!(p.tick(at("14:16:00")).is_empty());
         assert_eq!(p.next_tick(at("14:16:00")), None);
+    }
+
+    #[test]
+    fn a_claim_that_got_old_during_an_outage_is_said_after_what_was_missed() {
+        let at = |text: &str| format!("2026-11-30T{text}Z").parse::<Time>().unwrap();
+        let mut p = plain();
+        tell(&mut p, "14:00:00", live("14:00:00", false, 1));
+        let other = pulse("14:00:00", &json!({"agent_id": "lumen/docs"}));
+        let snapshot = [pulse("14:00:00", &json!({})), other];
+        tell(&mut p, "14:00:00", json!({"news": "snapshot", "seq": 1, "pulses": snapshot}));
+        tell(&mut p, "14:10:00", json!({"news": "lost", "why": "reset", "retry_in": 500}));
+        assert_eq!(p.next_tick(at("14:20:00")), None);
+        assert!(p.tick(at("14:20:00")).is_empty());
+        tell(&mut p, "14:30:00", live("14:30:00", true, 2));
+        assert!(p.tick(at("14:30:00")).is_empty(), "what was missed is on its way");
+        tell(&mut p, "14:30:00", event("14:29:00", 2, &pulse("14:29:00", &json!({}))));
+        assert_eq!(p.next_tick(at("14:30:00")), Some(SETTLE));
+        assert_eq!(
+            p.tick(at("14:30:01")),
+            ["14:30:01 lumen/docs has said nothing for 30 minutes. It last said: working."]
+        );
+        assert_eq!(p.next_tick(at("14:30:01")), Some(TimeDelta::seconds(839)));
+    }
+
+    #[test]
+    fn a_look_at_an_old_picture_says_how_old_it_is() {
+        let at = "2026-11-30T14:00:00Z".parse::<Time>().unwrap();
+        let mut p = plain();
+        tell(&mut p, "14:00:00", live("14:00:00", false, 1));
+        let fixer = pulse("14:00:00", &json!({}));
+        tell(&mut p, "14:00:00", json!({"news": "snapshot", "seq": 1, "pulses": [fixer]}));
+        assert!(once(&p.picture, at).starts_with("website-v2: 1 of 1 working\n"));
+        tell(&mut p, "14:00:00", json!({"news": "lost", "why": "reset", "retry_in": 500}));
+        let told = format!("website-v2 as of {}: 1 of 1 working\n", Zone::Local.second(at));
+        assert!(once(&p.picture, at).starts_with(&told));
     }
 
     #[test]
