@@ -264,10 +264,12 @@ fn replayed(args: &WatchArgs, config: &Config, recording: Recording) -> anyhow::
     }
     screen::check_terminal()?;
     room::runtime()?.block_on(async {
-        let (look, _) = look::from(&args.look, Some(config));
+        let (look, fault) = look::from(&args.look, Some(config));
+        let notice = config.warnings.first().cloned().or(fault);
         let nobody = std::future::ready(None);
         if args.at.is_some() {
             let mut model = Model::new(picture, "a recording".into(), owner, Watch::Still(last), look);
+            model.notice = notice;
             recording.heard.into_iter().for_each(|heard| update::heard(&mut model, heard));
             return screen::open(model, None, nobody).await;
         }
@@ -275,6 +277,7 @@ fn replayed(args: &WatchArgs, config: &Config, recording: Recording) -> anyhow::
         let mut feed = Feed::replay(recording.heard, shift);
         let mut model = Model::new(picture, "a recording".into(), owner, Watch::Running(shift), look);
         model.replay = true;
+        model.notice = notice;
         screen::open(model, Some(&mut feed), nobody).await
     })
 }

@@ -115,9 +115,8 @@ where
             },
             heard = next(feed.as_deref_mut()) => match heard {
                 Some(heard) => {
-                    update::heard(model, heard);
                     let more = std::iter::from_fn(|| feed.as_deref_mut().and_then(Feed::try_next));
-                    more.take(DRAIN).for_each(|heard| update::heard(model, heard));
+                    update::heard_all(model, std::iter::once(heard).chain(more.take(DRAIN)));
                 }
                 None => feed = None,
             },
@@ -129,14 +128,14 @@ where
                     (hooks.retake)()?;
                     screen.forget();
                 }
-                Some(Signal::Owner(owner)) => model.owner = Some(owner),
+                Some(Signal::Owner(owner)) => update::owner(model, owner),
                 None => return Ok(Ended::Quit),
             },
             () = sleep(wait) => {}
         }
         pending = true;
         if let Some(trouble) = feed.as_deref_mut().and_then(Feed::trouble) {
-            model.notice = Some(trouble);
+            update::notice(model, trouble);
         }
         match effect {
             Some(Effect::Quit) => return Ok(Ended::Quit),
@@ -149,8 +148,8 @@ where
                 if (hooks.suspend)()? {
                     screen.forget();
                 } else {
-                    model.notice =
-                        Some("no shell with job control here: nothing could bring this back".into());
+                    let why = "no shell with job control here: nothing could bring this back";
+                    update::notice(model, why.into());
                 }
             }
             None => {}

@@ -168,5 +168,6 @@ mod tests {
         let text = "Translating 料金 · é ● x…";
         assert_eq!(Glyphs::Ascii.tell(text), "Translating ????, ? * x..");
         assert_eq!(Glyphs::Unicode.tell(text), text);
+        assert_eq!(Glyphs::Ascii.tell("5–16 of 40"), "5-16 of 40");
     }
 }

@@ -6,9 +6,10 @@ use chrono::TimeDelta;
 use crossterm::event::{Event, KeyEvent};
 
 use super::keys::{self, Action};
-use super::model::{Layout, Model, Pane};
+use super::model::{Layout, Model, Pane, Watch};
 use super::view;
-use crate::picture::{Connection, Heard};
+use crate::picture::{Connection, Heard, News};
+use crate::wire::feed::Frame;
 use crate::wire::id::AgentId;
 
 /// What the loop has to do, since only it touches the terminal and the client.
@@ -24,22 +25,53 @@ pub enum Effect {
 
 /// News from the room.
 pub fn heard(model: &mut Model, heard: Heard) {
-    let place = model.selected.as_ref().and_then(|id| model.picture.agents().position(|(i, _)| i == id));
+    take_in(model, heard);
+    keep_in_sight(model);
+}
+
+/// All the news that came at once. Where things stand on the screen is settled once for all of them.
+pub fn heard_all(model: &mut Model, news: impl IntoIterator<Item = Heard>) {
+    news.into_iter().for_each(|heard| take_in(model, heard));
+    keep_in_sight(model);
+}
+
+fn take_in(model: &mut Model, heard: Heard) {
+    // Only these can take the selected agent away; a report cannot.
+    let departs = match &heard.news {
+        News::Snapshot { .. } => true,
+        News::Event { frame: Frame::Gone { agent_id, .. } } => model.selected.as_ref() == Some(agent_id),
+        _ => false,
+    };
+    let place = model.selected.as_ref().filter(|_| departs);
+    let place = place.and_then(|id| model.picture.agents().position(|(i, _)| i == id));
     model.picture.apply(heard);
     if model.selection().is_none() {
         model.selected = match place {
             // The agent left: its neighbour takes the selection.
             Some(place) => {
-                let last = model.picture.agents().count().saturating_sub(1);
+                let last = model.picture.agents().len().saturating_sub(1);
                 model.picture.agents().nth(place.min(last)).map(|(id, _)| id.clone())
             }
             None => first_choice(model),
         };
-        if model.selected.is_none() && model.pane == Pane::Open {
+        if model.selected.is_none() {
             model.pane = Pane::List;
         }
     }
+}
+
+/// Whose key watches, which the room may tell only after the first picture.
+pub fn owner(model: &mut Model, owner: String) {
+    model.owner = Some(owner);
+    if !model.touched && !model.selection().is_some_and(|(_, agent)| model.needs_you(agent)) {
+        model.selected = first_choice(model);
+    }
     keep_in_sight(model);
+}
+
+/// Something that the user should know, until the next key.
+pub fn notice(model: &mut Model, notice: String) {
+    model.notice = Some(notice);
 }
 
 /// What the eye should fall on first: a failure of one's own, else the first agent.
@@ -77,20 +109,28 @@ fn press(model: &mut Model, key: KeyEvent) -> Option<Effect> {
         Action::Retry => return Some(Effect::Retry),
         Action::Help => model.help = if model.help.is_some() { None } else { Some(0) },
         Action::Back if model.help.is_some() => model.help = None,
-        Action::Back if model.pane != Pane::List => model.pane = Pane::List,
+        Action::Back if model.pane != Pane::List => {
+            // Beside the list the detail begins with what matters, however far it was read alone.
+            if model.pane == Pane::Open {
+                model.detail_top = 0;
+            }
+            model.pane = Pane::List;
+        }
         Action::Back => {
             model.touched = false;
             model.list_top = 0;
         }
+        // Behind the help nothing moves that nobody sees.
+        Action::OtherPane if model.help.is_some() => {}
         Action::Open => {
             model.pane = Pane::Open;
             model.detail_top = 0;
         }
         Action::OtherPane => {
-            model.pane = match (model.pane, model.layout()) {
-                (Pane::List, Layout::Columns | Layout::Stacked) => Pane::Detail,
-                (Pane::Detail, _) => Pane::List,
-                (pane, _) => pane,
+            model.pane = match model.pane {
+                Pane::List if view::shows_detail(model) => Pane::Detail,
+                Pane::List | Pane::Detail => Pane::List,
+                Pane::Open => Pane::Open,
             };
         }
         Action::NextNeedsYou => needs_you(model, 1),
@@ -126,7 +166,7 @@ fn step(model: &mut Model, by: isize, first: bool) {
     if first && model.layout() == Layout::Cards {
         return;
     }
-    let count = model.picture.agents().count();
+    let count = model.picture.agents().len();
     let here = model.selected.as_ref().and_then(|id| model.picture.agents().position(|(i, _)| i == id));
     let there = here.map_or(0, |at| at.saturating_add_signed(by)).min(count.saturating_sub(1));
     select(model, there);
@@ -158,6 +198,9 @@ fn needs_you(model: &mut Model, by: isize) {
 
 /// Scrolls as little as needed for the selection, and never past the ends.
 fn keep_in_sight(model: &mut Model) {
+    if model.pane == Pane::Detail && !view::shows_detail(model) {
+        model.pane = Pane::List; // the screen got too small for both
+    }
     model.list_top = view::list_top(model);
     model.detail_top = model.detail_top.min(view::detail_end(model));
     if let Some(top) = model.help {
@@ -167,11 +210,15 @@ fn keep_in_sight(model: &mut Model) {
 
 /// How long the picture stays as it is if nothing is heard: until the next age, countdown or story changes.
 pub fn stays(model: &Model) -> Option<Duration> {
+    if matches!(model.watch, Watch::Still(_)) {
+        return None;
+    }
     let local = model.local();
     let now = model.picture.room_time(local);
     let minute = |since: TimeDelta| {
         let into = since.num_milliseconds().rem_euclid(60_000);
-        TimeDelta::milliseconds(60_000 - into)
+        // With ten thousand agents some age changes every few milliseconds, and nobody sees a quarter second.
+        TimeDelta::milliseconds((60_000 - into).max(250))
     };
     let mut next: Option<TimeDelta> = None;
     let mut sooner = |wait: TimeDelta| next = Some(next.map_or(wait, |n| n.min(wait)));

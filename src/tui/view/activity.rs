@@ -4,7 +4,7 @@ use ratatui::layout::Rect;
 use ratatui::text::{Line, Span};
 
 use super::paint::Canvas;
-use super::{Parts, text};
+use super::{Parts, pad, text};
 use crate::change::{self, Change};
 use crate::picture::Happening;
 use crate::shown;
@@ -64,9 +64,11 @@ fn line(model: &Model, happening: &Happening) -> Option<Line<'static>> {
             format!("sent something new that this prickle does not know: {kind}"),
         ),
         Happening::Outage { from, to, missed } => {
-            let caught = missed.map_or("then a new picture".into(), |n| {
-                format!("{} caught up with", words::count(n, "change"))
-            });
+            let caught = match missed {
+                Some(0) => "nothing missed".into(),
+                Some(missed) => format!("{} caught up with", words::count(*missed, "change")),
+                None => "then a new picture".to_owned(),
+            };
             let what = format!("for {} · {caught}", words::span(*to - *from));
             (Some(to), " ", "not connected".into(), what)
         }
@@ -76,10 +78,7 @@ fn line(model: &Model, happening: &Happening) -> Option<Line<'static>> {
     Some(Line::from(vec![
         Span::styled(format!(" {at:<5}"), theme.muted),
         Span::styled(format!(" {mark} "), theme.error),
-        Span::styled(
-            format!("{:<16}", shown::cut(&text(model, &who), 22, model.look.glyphs.end())),
-            theme.text,
-        ),
+        Span::styled(pad(&shown::cut(&text(model, &who), 22, model.look.glyphs.end()), 16), theme.text),
         Span::raw(" "),
         Span::styled(what, if mark == "!" { theme.error } else { theme.text }),
     ]))

@@ -116,7 +116,9 @@ fn failed(
         commands(model, &hint, width, dense, out);
     } else {
         sentences(out, &format!("{}{}.", text(model, &agent.pulse.owner), hint.teammate));
-        sentences(out, "Nothing for you to do.");
+        if hint::is_the_owners_alone(failure) {
+            sentences(out, "Nothing for you to do.");
+        }
     }
     for (name, value) in &failure.more {
         sentences(out, &text(model, &format!("{name}: {}", plain(value))));
@@ -125,19 +127,23 @@ fn failed(
 
 /// The commands, each alone on its line, so that a double or triple click takes it.
 fn commands(model: &Model, hint: &hint::Hint, width: usize, dense: bool, out: &mut Vec<Line<'static>>) {
-    let theme = &model.look.theme;
     let Some(command) = hint.command else { return others(model, hint, width, out) };
-    let indent = if shown::width(command) + 6 <= width { "     " } else { "" };
     if !dense {
         out.push(Line::default());
     }
-    // A command is never cut and never broken inside a word: too long, it wraps from the first column on.
-    for part in shown::wrap(command, width.saturating_sub(indent.len())) {
-        out.push(Line::from(Span::styled(format!("{indent}{part}"), theme.hint)));
-    }
+    alone(model, command, width, out);
     if !dense {
         out.push(Line::default());
         others(model, hint, width, out);
+    }
+}
+
+/// A command on lines of its own. It is never cut and never broken inside a word: too long, it wraps from the
+/// first column on.
+fn alone(model: &Model, command: &str, width: usize, out: &mut Vec<Line<'static>>) {
+    let indent = if shown::width(command) + 6 <= width { "     " } else { "" };
+    for part in shown::wrap(command, width.saturating_sub(indent.len())) {
+        out.push(Line::from(Span::styled(format!("{indent}{part}"), model.look.theme.hint)));
     }
 }
 
@@ -150,7 +156,7 @@ fn others(model: &Model, hint: &hint::Hint, width: usize, out: &mut Vec<Line<'st
             out.push(Line::from(vec![name, Span::styled(*command, theme.hint)]));
         } else {
             out.push(Line::from(name));
-            out.push(Line::from(Span::styled(format!("     {command}"), theme.hint)));
+            alone(model, command, width, out);
         }
     }
 }

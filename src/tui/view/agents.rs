@@ -4,10 +4,10 @@ use ratatui::layout::Rect;
 use ratatui::text::{Line, Span};
 
 use super::paint::Canvas;
-use super::{Parts, as_of, claim, text};
+use super::{Parts, as_of, claim, pad, text};
 use crate::picture::Agent;
 use crate::tui::model::{Layout, Model, Pane};
-use crate::wire::id::AgentId;
+use crate::wire::id::{AgentId, is_slug};
 use crate::{hint, shown, words};
 
 /// Columns of a claim: `said working · 47m ?`. Fixed, so that a text does not move when a claim gets old.
@@ -54,6 +54,19 @@ pub fn rows(model: &Model, height: u16) -> Vec<Row<'_>> {
         return spaced;
     }
     rows
+}
+
+/// How many rows there are without blank ones, as far as it matters: counting ends beyond `most`.
+pub fn count(model: &Model, most: usize) -> usize {
+    let mut count = 0;
+    let mut owner = None;
+    for (id, _) in model.picture.agents() {
+        count += 1 + usize::from(owner.replace(id.owner()) != Some(id.owner()));
+        if count > most {
+            break;
+        }
+    }
+    count
 }
 
 /// The first row to draw.
@@ -118,7 +131,8 @@ fn beyond(model: &Model, rows: &[Row<'_>], top: usize, height: u16) -> String {
         [(agents(above), needs(above), "above"), (agents(below), needs(below), "below")]
     {
         if needs > 0 {
-            said.push_str(&format!(" · {needs} {side} needs you"));
+            let verb = if needs == 1 { "needs" } else { "need" };
+            said.push_str(&format!(" · {needs} {side} {verb} you"));
         } else if count > 0 {
             said.push_str(&format!(" · {count} {side}"));
         }
@@ -127,9 +141,17 @@ fn beyond(model: &Model, rows: &[Row<'_>], top: usize, height: u16) -> String {
 }
 
 fn name_width(model: &Model, width: u16) -> usize {
-    let longest =
-        model.picture.agents().map(|(id, _)| shown::width(&text(model, id.name()))).max().unwrap_or(0);
-    longest.clamp(8, (usize::from(width) / 4).max(8))
+    let most = (usize::from(width) / 4).max(8);
+    let mut longest = 8;
+    for (id, _) in model.picture.agents() {
+        let name = id.name();
+        // A room's names are slugs, as wide as they are long; making ten thousand of them safe takes a while.
+        longest = longest.max(if is_slug(name) { name.len() } else { shown::width(&text(model, name)) });
+        if longest >= most {
+            return most;
+        }
+    }
+    longest
 }
 
 /// Bar, mark, availability, name, claim and age, text.
@@ -163,7 +185,7 @@ fn agent_row(
     };
     let said = text(model, &said);
     let claim = claim(model, agent);
-    let claim = shown::cut(&claim, CLAIM, end);
+    let claim = shown::cut(&claim, CLAIM + 1, end);
     let wide = usize::from(area.width);
     let at = 5 + names + 3 + CLAIM + 2;
     let branch = canvas.area().width >= BRANCH_FROM;
@@ -192,9 +214,4 @@ fn agent_row(
         spans.push(Span::styled(format!("  {}", shown::cut(&name, BRANCH, end)), theme.muted));
     }
     canvas.line(area, y, &Line::from(spans));
-}
-
-/// A text filled up to so many columns.
-fn pad(text: &str, columns: usize) -> String {
-    format!("{text}{}", " ".repeat(columns.saturating_sub(shown::width(text))))
 }

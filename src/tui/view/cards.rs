@@ -35,7 +35,7 @@ fn card(model: &Model, width: u16, id: &AgentId, agent: &Agent) -> Vec<Line<'sta
     };
     let age = format!("{word}{}{}", words::age(state.age), if state.stale { " ?" } else { "" });
     let name = text(model, id.as_str());
-    let name = shown::cut_middle(&name, wide.saturating_sub(4 + age.len() + 1), end).into_owned();
+    let name = shown::cut_middle(&name, wide.saturating_sub(4 + shown::width(&age) + 1), end).into_owned();
     let gap = wide.saturating_sub(4 + shown::width(&name) + shown::width(&age)).max(1);
     let bar = if selected { Span::styled("▌", theme.bar) } else { Span::raw(" ") };
     let absent = theme.availability(state.availability) == theme.muted;
@@ -95,68 +95,80 @@ fn card(model: &Model, width: u16, id: &AgentId, agent: &Agent) -> Vec<Line<'sta
     lines
 }
 
-/// Every agent's card in the list's order; while nobody moves about and not all fit, what failed comes first.
-fn cards(model: &Model, area: Rect) -> Vec<(&Agent, Vec<Line<'static>>)> {
-    let card = |(id, agent)| (agent, card(model, area.width, id, agent));
-    let mut cards: Vec<_> = model.picture.agents().map(card).collect();
-    let rows: usize = cards.iter().map(|(_, lines)| lines.len()).sum();
-    if !model.touched && rows > usize::from(area.height) {
-        cards.sort_by_key(|(agent, _)| agent.pulse.run_failure.is_none());
+/// The agents in the list's order; while nobody moves about and not all fit, what failed comes first.
+fn order(model: &Model, area: Rect) -> Vec<(&AgentId, &Agent)> {
+    let mut agents: Vec<(&AgentId, &Agent)> = model.picture.agents().collect();
+    let mut rows = 0;
+    let mut fits = |(id, agent): &(&AgentId, &Agent)| {
+        rows += card(model, area.width, id, agent).len();
+        rows <= usize::from(area.height)
+    };
+    if !model.touched && !agents.iter().all(&mut fits) {
+        agents.sort_by_key(|(_, agent)| agent.pulse.run_failure.is_none());
     }
-    cards
+    agents
+}
+
+/// The first of the cards up to the one at `last` that still fit into the pane together with it.
+fn first_beside(model: &Model, agents: &[(&AgentId, &Agent)], last: usize, area: Rect) -> usize {
+    let mut first = last;
+    let mut used = 0;
+    // A card is made only where its height matters: most of ten thousand never are.
+    for (place, (id, agent)) in agents.iter().enumerate().take(last + 1).rev() {
+        used += card(model, area.width, id, agent).len();
+        if used > usize::from(area.height) {
+            break;
+        }
+        first = place;
+    }
+    first
 }
 
 /// The first card to draw.
 pub fn top(model: &Model, area: Rect) -> usize {
-    let heights: Vec<usize> = cards(model, area).iter().map(|(_, lines)| lines.len()).collect();
-    let height = usize::from(area.height);
-    // The last first card that still fills the pane.
-    let mut most = heights.len();
-    let mut used = 0;
-    while most > 0 && used + heights[most - 1] <= height {
-        most -= 1;
-        used += heights[most];
-    }
-    let place = model.selected.as_ref().and_then(|id| model.picture.agents().position(|(i, _)| i == id));
+    let agents = order(model, area);
+    let Some(last) = agents.len().checked_sub(1) else { return 0 };
+    let most = first_beside(model, &agents, last, area);
+    let place = model.selected.as_ref().and_then(|id| agents.iter().position(|(i, _)| *i == id));
     let Some(at) = place.filter(|_| model.touched) else { return model.list_top.min(most) };
-    let mut top = model.list_top.min(at);
-    while top < at && heights[top..=at].iter().sum::<usize>() > height {
-        top += 1;
-    }
-    top.min(most)
+    model.list_top.min(at).max(first_beside(model, &agents, at, area)).min(most)
 }
 
 /// Draws the cards under the rule that names the room.
 pub fn draw(canvas: &mut Canvas<'_>, model: &Model, parts: &Parts) {
     let theme = &model.look.theme;
-    let cards = cards(model, parts.list);
+    let agents = order(model, parts.list);
     let height = usize::from(parts.list.height);
-    let total: usize = cards.iter().map(|(_, lines)| lines.len()).sum();
-    let gap = usize::from(total + cards.len().saturating_sub(1) <= height);
-    let top = model.list_top.min(cards.len().saturating_sub(1));
-    let mut row = 0;
-    let mut shown_cards = 0;
-    for (_, lines) in &cards[top..] {
+    let top = model.list_top.min(agents.len().saturating_sub(1));
+    let mut cards: Vec<Vec<Line<'static>>> = Vec::new();
+    let mut used = 0;
+    for (id, agent) in agents.iter().skip(top) {
+        let card = card(model, parts.list.width, id, agent);
         // A card is never cut in two, unless it is the only one.
-        if row > 0 && row + lines.len() > height {
+        if used > 0 && used + card.len() > height {
             break;
         }
-        for line in lines {
-            canvas.line(parts.list, u16::try_from(row).unwrap_or(u16::MAX), line);
-            row += 1;
-        }
-        row += gap;
-        shown_cards += 1;
+        used += card.len();
+        cards.push(card);
     }
-    let below = cards.len() - top - shown_cards;
+    let shown_cards = cards.len();
+    let gap = usize::from(shown_cards == agents.len() && used + agents.len().saturating_sub(1) <= height);
+    let mut row = 0;
+    for line in cards.iter().flat_map(|card| card.iter().map(Some).chain(std::iter::repeat_n(None, gap))) {
+        if let Some(line) = line {
+            canvas.line(parts.list, row, line);
+        }
+        row = row.saturating_add(1);
+    }
+    let below = agents.len() - top - shown_cards;
     let old = as_of(model);
-    let hidden = cards.iter().enumerate().filter(|(i, _)| *i < top || *i >= top + shown_cards);
-    let urgent = hidden.into_iter().any(|(_, (agent, _))| agent.pulse.run_failure.is_some());
+    let mut hidden = agents[..top].iter().chain(&agents[top + shown_cards..]);
+    let urgent = hidden.any(|(_, agent)| agent.pulse.run_failure.is_some());
     let mark = if urgent { "! " } else { "" };
     let right = if !old.is_empty() {
         old.trim_start().to_owned()
     } else if top > 0 {
-        format!("{mark}{}–{} of {}", top + 1, top + shown_cards, cards.len())
+        format!("{mark}{}–{} of {}", top + 1, top + shown_cards, agents.len())
     } else if below > 0 && parts.list.width < WORDS_FROM {
         format!("{mark}{below} more")
     } else if below > 0 {

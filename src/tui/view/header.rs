@@ -20,11 +20,6 @@ pub fn draw(canvas: &mut Canvas<'_>, model: &Model, parts: &Parts) {
     let edge = Span::raw(" ");
     let mut area = parts.header;
     let right = match &model.picture.connection {
-        _ if model.replay => {
-            spans.extend(counts(model, !cards));
-            let at = model.look.zone.second(model.picture.room_time(model.local()));
-            Line::from(vec![Span::styled(format!("recording · {at}"), theme.hint), edge])
-        }
         Connection::Live => {
             spans.extend(counts(model, !cards));
             match caught_up(model) {
@@ -46,13 +41,20 @@ pub fn draw(canvas: &mut Canvas<'_>, model: &Model, parts: &Parts) {
             Line::from(vec![Span::styled("r now", theme.hint), edge])
         }
     };
+    // A recording has its outages too; only nothing in it is live, and no key brings it back sooner.
+    let right = if model.replay {
+        let at = model.look.zone.second(model.picture.room_time(model.local()));
+        Line::from(vec![Span::styled(format!("recording · {at}"), theme.hint), Span::raw(" ")])
+    } else {
+        right
+    };
     canvas.right(area, 0, &right);
     let taken: usize = right.spans.iter().map(|s| shown::width(&s.content)).sum();
     area.width = area.width.saturating_sub(u16::try_from(taken).unwrap_or(0) + 1);
     canvas.line(area, 0, &Line::from(spans));
 }
 
-/// `offline 12s · retry in 3s (connection refused)`.
+/// `offline 12s · retry in 3s (connection refused)`; a recording tries nothing again.
 pub fn offline(model: &Model, reason: bool) -> String {
     let Connection::Offline { since, why, retry_at } = &model.picture.connection else {
         return String::new();
@@ -64,7 +66,10 @@ pub fn offline(model: &Model, reason: bool) -> String {
         Some(at) if *at > now => format!("retry in {}s", ((*at - now).num_milliseconds() + 999) / 1000),
         _ => "trying now".into(),
     };
-    let mut text = format!("offline {away} · {retry}");
+    let mut text = format!("offline {away}");
+    if !model.replay {
+        text.push_str(&format!(" · {retry}"));
+    }
     if reason {
         text.push_str(&format!(" ({})", shown::line(why)));
     }

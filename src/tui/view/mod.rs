@@ -82,12 +82,12 @@ pub fn parts(model: &Model) -> Parts {
         }
         Layout::Stacked => {
             parts.list_title = title;
-            let wanted = u16::try_from(agents::rows(model, body.height).len()).unwrap_or(u16::MAX);
             // With few rows the list keeps them all and the detail waits behind Enter.
             let list = if body.height < 2 * DETAIL_MIN {
                 body.height
             } else {
-                wanted.min(body.height - DETAIL_MIN - 1)
+                let most = body.height - DETAIL_MIN - 1;
+                u16::try_from(agents::count(model, most.into())).unwrap_or(most).min(most)
             };
             parts.list = Rect { height: list, ..body };
             if list < body.height {
@@ -178,6 +178,11 @@ pub fn list_top(model: &Model) -> usize {
     }
 }
 
+/// Whether the detail stands beside or below the list.
+pub fn shows_detail(model: &Model) -> bool {
+    model.pane != Pane::Open && parts(model).detail.height > 0
+}
+
 /// The last first line of the detail.
 pub fn detail_end(model: &Model) -> usize {
     let parts = parts(model);
@@ -206,12 +211,9 @@ pub fn caught_up(model: &Model) -> Option<u64> {
 
 /// ` as of 14:32:07` where the picture is old.
 fn as_of(model: &Model) -> String {
-    match &model.picture.connection {
-        Connection::Offline { since, .. } | Connection::Refused { since, .. } => {
-            format!(" as of {}", model.look.zone.second(model.picture.room_time(*since)))
-        }
-        _ => String::new(),
-    }
+    let now = model.picture.room_time(model.local());
+    let heard = model.picture.heard_until();
+    heard.map_or(String::new(), |at| format!(" as of {}", model.look.zone.moment(at, now)))
 }
 
 /// A text in a role, made safe and put into the terminal's characters.
@@ -226,10 +228,15 @@ fn field(model: &Model, out: &mut Vec<Line<'static>>, width: usize, name: &str, 
     for (i, part) in shown::wrap(value, room).into_iter().enumerate() {
         let name = if i == 0 { name } else { "" };
         out.push(Line::from(vec![
-            Span::styled(format!(" {name:<label$}"), theme.muted),
+            Span::styled(format!(" {}", pad(name, label)), theme.muted),
             Span::styled(part, theme.text),
         ]));
     }
+}
+
+/// A safe text filled up to so many columns.
+fn pad(text: &str, columns: usize) -> String {
+    format!("{text}{}", " ".repeat(columns.saturating_sub(shown::width(text))))
 }
 
 /// What a claim says, with its sign of age.

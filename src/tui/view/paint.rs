@@ -113,9 +113,19 @@ impl<'a> Canvas<'a> {
     pub fn clear(&mut self, area: Rect) {
         let area = area.intersection(self.buffer.area);
         for y in area.top()..area.bottom() {
+            self.cut_off(area.left(), y);
             for x in area.left()..area.right() {
                 self.buffer[(x, y)].reset();
             }
+        }
+    }
+
+    /// Takes away the wide letter that reaches into this cell from the left: it would be drawn over what comes.
+    fn cut_off(&mut self, x: u16, y: u16) {
+        if let Some(before) = x.checked_sub(1)
+            && shown::width(self.buffer[(before, y)].symbol()) > 1
+        {
+            self.buffer[(before, y)].set_symbol(" ");
         }
     }
 
@@ -124,6 +134,9 @@ impl<'a> Canvas<'a> {
         let edge = self.buffer.area.right();
         if y >= self.buffer.area.bottom() {
             return;
+        }
+        if x < edge {
+            self.cut_off(x, y);
         }
         for letter in text.graphemes(true) {
             let wide = shown::width(letter);
