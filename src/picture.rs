@@ -109,6 +109,8 @@ pub struct Claim<'a> {
     pub stale: bool,
     /// To be told in the past tense: stale, or a run has failed since.
     pub past: bool,
+    /// It said that it is not here, so silence is no news.
+    pub absent: bool,
 }
 
 /// One agent in the picture.
@@ -130,12 +132,13 @@ impl Agent {
             Availability::Idle => age >= IDLE_STALE_AFTER.max(stale_after),
             _ => false,
         };
-        let there = matches!(availability, Availability::Working | Availability::Online | Availability::Idle);
+        let absent =
+            matches!(availability, Availability::Asleep | Availability::Away | Availability::Offline);
         let failed_since = match self.failed {
             Some(Since::At(at)) => at > self.pulse.updated_at,
             Some(Since::Before(_)) | None => false,
         };
-        Claim { availability, age, stale, past: stale || (there && failed_since) }
+        Claim { availability, age, stale, past: stale || (!absent && failed_since), absent }
     }
 }
 

@@ -170,7 +170,7 @@ fn agent_row(
     let now = model.picture.room_time(model.local());
     let state = model.picture.claim(agent, now);
     let availability = theme.availability(state.availability);
-    let quiet = state.past || availability == theme.muted;
+    let quiet = state.past || state.absent;
     let body = if quiet { theme.muted } else { theme.text };
     let name = text(model, id.name());
     let name = shown::cut_middle(&name, names, end);
@@ -193,8 +193,7 @@ fn agent_row(
         at + usize::from(model.layout() == Layout::Columns) + if branch { BRANCH + 2 } else { 0 },
     );
     // Who announced silence is not here: the row steps back, its failure does not.
-    let absent = availability == theme.muted;
-    let name_style = match (selected, absent) {
+    let name_style = match (selected, state.absent) {
         (true, _) => theme.selected,
         (false, true) => theme.muted,
         (false, false) => theme.focus,

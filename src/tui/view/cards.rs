@@ -38,9 +38,8 @@ fn card(model: &Model, width: u16, id: &AgentId, agent: &Agent) -> Vec<Line<'sta
     let name = shown::cut_middle(&name, wide.saturating_sub(4 + shown::width(&age) + 1), end).into_owned();
     let gap = wide.saturating_sub(4 + shown::width(&name) + shown::width(&age)).max(1);
     let bar = if selected { Span::styled("▌", theme.bar) } else { Span::raw(" ") };
-    let absent = theme.availability(state.availability) == theme.muted;
-    let claim_style = if state.past || absent { theme.muted } else { theme.text };
-    let name_style = match (selected, absent) {
+    let claim_style = if state.past || state.absent { theme.muted } else { theme.text };
+    let name_style = match (selected, state.absent) {
         (true, _) => theme.selected,
         (false, true) => theme.muted,
         (false, false) => theme.focus,
