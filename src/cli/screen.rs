@@ -28,6 +28,7 @@ pub(super) async fn open(
 ) -> anyhow::Result<()> {
     match session::open(model, feed, who).await.context("the screen broke")? {
         Ended::Quit => Ok(()),
+        Ended::Refused(why) => Err(Environment(why).into()),
         Ended::Signal(number) => Err(Stopped(number).into()),
     }
 }

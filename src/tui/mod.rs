@@ -47,10 +47,12 @@ pub enum Signal {
 }
 
 /// Why the loop ended.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Ended {
     /// The user quit.
     Quit,
+    /// The user quit while the room would not have them: why, in words, since the screen that said it is gone.
+    Refused(String),
     /// A signal with this number; the terminal's loss counts as SIGHUP.
     Signal(i32),
 }

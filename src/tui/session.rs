@@ -9,6 +9,7 @@ use tokio::sync::mpsc;
 use super::model::Model;
 use super::{Ended, Hooks, Signal, terminal};
 use crate::client::feed::Feed;
+use crate::picture::Connection;
 
 /// Whether a full screen can be drawn and driven: a terminal on both sides.
 pub fn is_possible() -> bool {
@@ -52,6 +53,10 @@ pub async fn open(
     let ended = super::run(&mut model, feed, EventStream::new(), signals, &mut screen, hooks).await;
     terminal::restore();
     match ended {
+        Ok(Ended::Quit) => Ok(match model.picture.connection {
+            Connection::Refused { why, .. } => Ended::Refused(why),
+            _ => Ended::Quit,
+        }),
         // The terminal is gone: that is its hang-up, whichever of the two was noticed first.
         Err(error) if is_gone(&error) => Ok(Ended::Signal(1)),
         ended => ended,

@@ -178,3 +178,23 @@ fn case_a42_nothing_but_the_picture_is_written_while_the_room_restarts_five_time
     }
     assert_eq!(std::fs::read_to_string(stage.folder.path().join("errors")).unwrap(), "");
 }
+
+#[test]
+fn a_revoked_key_is_no_outage_and_its_sentence_outlives_the_screen() {
+    let (stage, _) = Stage::with_claude();
+    let mut watch = stage.watch(80, 24);
+    watch.wait_for_all(&["Writing the hero copy", "live"]);
+    // The person's key is the first that was made.
+    let db = stage.room.db.to_str().unwrap();
+    let revoked = stage.run(&["key", "revoke", "1", "--db", db]).wait_with_output().unwrap();
+    assert!(revoked.status.success(), "{revoked:?}");
+    watch.wait_for_all(&["refused", "this key was revoked", "--save", "as of"]);
+    assert!(watch.text().contains("Writing the hero copy"), "the picture stays: {}", watch.text());
+    assert!(!watch.text().contains("retry in"), "nothing is counted: {}", watch.text());
+    watch.send("q");
+    let ended = watch.wait_exit();
+    assert_eq!((ended.exit_code(), ended.signal()), (2, None), "{}", watch.text());
+    let raw = watch.raw_text();
+    let after = &raw[raw.rfind("\x1b[?1049l").unwrap()..];
+    assert!(after.contains("prickle: this key was revoked; make one with:"), "{after:?}");
+}
