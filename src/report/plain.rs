@@ -293,12 +293,11 @@ pub fn once(picture: &Picture, local: Time) -> String {
     let failed = if counts.failed > 0 { format!("{} failed, ", counts.failed) } else { String::new() };
     let heard = picture.heard_until();
     let old = heard.map_or(String::new(), |at| format!(" as of {}", Zone::Local.moment(at, now)));
-    let mut out = format!(
-        "{}{old}: {failed}{} of {} working{stale}\n",
-        shown::line(&picture.project),
-        counts.working,
-        counts.agents
-    );
+    let state = match counts.agents {
+        0 => "nobody is in it yet".into(),
+        agents => format!("{failed}{} of {agents} working{stale}", counts.working),
+    };
+    let mut out = format!("{}{old}: {state}\n", shown::line(&picture.project));
     let rows: Vec<[String; 3]> = picture
         .agents()
         .map(|(id, agent)| {
