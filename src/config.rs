@@ -270,14 +270,8 @@ impl Config {
         let whose = &self.whose;
         let project = self.project.as_ref().map_or("PROJECT", Slug::as_str);
         if self.server.is_loopback() {
-            let command = format!("prickle key create --kind {whose} --project {project}");
-            let keeping = words::keeping(&command, whose);
-            let elsewhere = if self.server == Server::local() || !whose.starts_with("person") {
-                String::new()
-            } else {
-                format!(" --server {}", self.server)
-            };
-            format!("there is no key for {}; make one with: {keeping}{elsewhere}", self.server)
+            let command = words::make_key(&self.server, project, whose);
+            format!("there is no key for {}; make one with: {command}", self.server)
         } else {
             format!(
                 "there is no key for {}; ask whoever runs it for one, and name its file with --token-file",

@@ -277,8 +277,8 @@ async fn a_key_that_the_room_does_not_know_is_refused_with_the_next_step() {
     room.refuse(401, &format!("no key {SECRET} here"));
     let mut feed = follow(&room.url(), quick());
     let words = format!(
-        "refused: the room at {} does not know this key; make one with: \
-         prickle key create --kind person --owner OWNER --project website-v2 --save",
+        "refused: the room at {0} does not know this key; make one with: \
+         prickle key create --kind person --owner OWNER --project website-v2 --save --server http://{0}",
         room.address
     );
     assert_eq!(trouble(&mut feed).await, words);
@@ -361,6 +361,11 @@ async fn what_may_pass_is_a_loss_in_plain_words() {
 #[tokio::test]
 async fn a_close_says_why() {
     let mut room = FakeRoom::open().await;
+    let revoked = format!(
+        "refused: this key was revoked; make one with: prickle key create --kind person --owner OWNER \
+         --project website-v2 --save --server {}",
+        room.url()
+    );
     let mut feed = follow(&room.url(), quick());
     for (code, reason, words) in [
         (1012, "", "lost: the room is restarting"),
@@ -368,12 +373,7 @@ async fn a_close_says_why() {
         (1001, "", "lost: the room went away"),
         (4000, "odd\u{1b}[2J one", "lost: the room closed the connection: odd· one (4000)"),
         (4000, SECRET, "lost: the room closed the connection (4000)"),
-        (
-            4401,
-            "",
-            "refused: this key was revoked; make one with: \
-             prickle key create --kind person --owner OWNER --project website-v2 --save",
-        ),
+        (4401, "", &revoked),
     ] {
         let mut visit = room.visit().await;
         visit.say(hello("e1", 0, false)).await;

@@ -8,7 +8,7 @@ use std::time::Duration;
 use tokio_tungstenite::tungstenite;
 use tungstenite::protocol::CloseFrame;
 
-use super::Access;
+use super::{Access, Server};
 
 /// The kind of key that watches a room, as `prickle key create` takes it.
 pub(super) const PERSON: &str = "person --owner OWNER";
@@ -166,23 +166,27 @@ pub(super) fn unknown_key(access: &Access, said: Option<&str>, project: &str, wh
     }
 }
 
-/// The command that makes a key and keeps it: a person's is saved, an agent's goes into its environment, where it
-/// doesn't take the place of the person's.
-pub fn keeping(command: &str, whose: &str) -> String {
-    if whose.starts_with("person") {
-        format!("{command} --save")
-    } else {
-        format!("export PRICKLE_TOKEN=\"$({command})\"")
+/// The command that makes a key for a room of this machine and keeps it: a person's is saved for that room's
+/// address, an agent's goes into its environment, where it doesn't take the place of the person's.
+pub fn make_key(server: &Server, project: &str, whose: &str) -> String {
+    let command = create_key(project, whose);
+    if !whose.starts_with("person") {
+        return format!("export PRICKLE_TOKEN=\"$({command})\"");
     }
+    let elsewhere = if *server == Server::local() { String::new() } else { format!(" --server {server}") };
+    format!("{command} --save{elsewhere}")
+}
+
+fn create_key(project: &str, whose: &str) -> String {
+    format!("prickle key create --kind {whose} --project {project}")
 }
 
 /// What to do without a key that works: make one where the room's database is.
 pub(super) fn new_key(access: &Access, project: &str, whose: &str) -> String {
-    let command = format!("prickle key create --kind {whose} --project {project}");
     if access.server.is_loopback() {
-        format!("make one with: {}", keeping(&command, whose))
+        format!("make one with: {}", make_key(&access.server, project, whose))
     } else {
-        format!("ask whoever runs the room for one (there: {command})")
+        format!("ask whoever runs the room for one (there: {})", create_key(project, whose))
     }
 }
 
