@@ -210,6 +210,9 @@ fn a_pulse_says_what_the_room_now_holds() {
     assert_eq!(pulse["intent"]["kind"], "remove");
     assert_eq!(pulse["intent"]["paths"], json!(["src/**", "x"]));
     assert_eq!(pulse["intent"]["areas"], json!(["sign-in"]));
+    // A commit's subject may begin with a hyphen.
+    let line = scene.pulse(&["--doing", "- fix the loop", "--decision", "--no-verify stays off"]).line();
+    assert_eq!(line, "acme/builder is working in website-v2: - fix the loop");
     let line = scene.pulse(&["--doing", "x", "--intent", "add", "--area", "docs"]).line();
     assert!(line.starts_with("acme/builder is working in website-v2: x (about to add docs until "), "{line}");
 }

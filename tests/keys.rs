@@ -215,6 +215,21 @@ fn a_key_whose_token_could_not_be_kept_is_revoked() {
     assert!(rows(&database).iter().all(|row| row.revoked_at.is_some()));
 }
 
+#[test]
+fn a_key_whose_token_nobody_read_is_revoked() {
+    let database = Database::new();
+    let (reader, writer) = std::io::pipe().unwrap();
+    drop(reader);
+    let mut command = Command::new(PRICKLE);
+    command.arg("key").args(CLIENT).arg("--db").arg(&database.path).stdout(writer);
+    let output = command.env("PRICKLE_HOME", database.folder.path().join("home")).output().unwrap();
+    let text = String::from_utf8(output.stderr).unwrap();
+    assert_eq!(output.status.code(), Some(1), "no success as for other readers that have enough: {text}");
+    assert!(text.contains("so its key was revoked"), "{text}");
+    let rows = rows(&database);
+    assert!(rows.len() == 1 && rows[0].revoked_at.is_some(), "{rows:?}");
+}
+
 /// What the token is good for, in a room that starts now.
 fn database_caller(database: &Database, token: &str) -> Option<Kind> {
     database.open().authenticate(token).map(|caller| caller.kind)
