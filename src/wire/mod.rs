@@ -4,6 +4,7 @@
 //! that this version does not know are kept as they came (`Other`), unknown members are kept in `more`,
 //! so that a newer room never empties an older watcher's screen.
 
+pub mod agent;
 pub mod feed;
 pub mod id;
 pub mod pulse;
