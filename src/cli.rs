@@ -172,6 +172,12 @@ struct ServeArgs {
     /// A web page that may call this room, as browsers name it in Origin; may be given again
     #[arg(long = "allow-origin", value_name = "ORIGIN")]
     allow_origins: Vec<String>,
+    /// Speak https with this certificate (PEM), followed by those that lead to its root; SIGHUP reads it anew
+    #[arg(long, value_name = "FILE", requires = "tls_key")]
+    tls_cert: Option<PathBuf>,
+    /// The certificate's private key (PEM)
+    #[arg(long, value_name = "FILE", requires = "tls_cert")]
+    tls_key: Option<PathBuf>,
 }
 
 #[derive(Debug, Subcommand)]

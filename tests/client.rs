@@ -20,7 +20,7 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpListener;
 
 fn source(url: &str) -> Source {
-    let access = Access { server: url.parse().unwrap(), token: SECRET.parse().unwrap() };
+    let access = Access::new(url.parse().unwrap(), SECRET.parse().unwrap());
     Arc::new(move || Ok(access.clone()))
 }
 
@@ -481,7 +481,7 @@ async fn retry_now_after_a_refusal_reads_the_key_anew() {
     let (url, count) = (room.url(), Arc::clone(&reads));
     let source: Source = Arc::new(move || match count.fetch_add(1, Ordering::SeqCst) {
         0 => Err("there is no key; make one with: prickle key create".to_owned()),
-        n => Ok(Access { server: url.parse().unwrap(), token: format!("{SECRET}{n}").parse().unwrap() }),
+        n => Ok(Access::new(url.parse().unwrap(), format!("{SECRET}{n}").parse().unwrap())),
     });
     room.answer(|seen| (seen.authorization.ends_with(&format!("{SECRET}1"))).then(|| answer(401, "")));
     let mut feed = Feed::spawn(source, "website-v2".parse().unwrap(), quick());

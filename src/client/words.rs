@@ -5,10 +5,12 @@ use std::error::Error;
 use std::io;
 use std::time::Duration;
 
+use rustls::CertificateError;
+use rustls::pki_types::UnixTime;
 use tokio_tungstenite::tungstenite;
 use tungstenite::protocol::CloseFrame;
 
-use super::{Access, Server};
+use super::{Access, CallError, Server};
 
 /// The kind of key that watches a room, as `prickle key create` takes it.
 pub(super) const PERSON: &str = "person --owner OWNER";
@@ -57,16 +59,72 @@ pub fn io(error: &io::Error) -> String {
 
 fn encryption(error: &rustls::Error) -> String {
     match error {
-        rustls::Error::InvalidCertificate(_) | rustls::Error::NoCertificatesPresented => {
-            "its certificate is not trusted here".into()
-        }
+        rustls::Error::InvalidCertificate(error) => certificate(error),
         rustls::Error::InvalidMessage(_) => "what answers there does not speak TLS; try http://".into(),
         _ => "no encrypted connection could be agreed on".into(),
     }
 }
 
+/// What is wrong with a server's certificate, and whose turn it is.
+fn certificate(error: &CertificateError) -> String {
+    use CertificateError as E;
+    match error {
+        E::UnknownIssuer | E::BadSignature => "its certificate is from no issuer that this machine trusts; \
+             if the room's own people made it, get their CA's certificate and name it with --ca FILE"
+            .into(),
+        E::NotValidForNameContext { presented, .. } if !presented.is_empty() => format!(
+            "its certificate is for {}: call it so with --server",
+            safe(&presented.iter().map(|name| bare(name)).collect::<Vec<_>>().join(", "), 200)
+        ),
+        E::NotValidForName | E::NotValidForNameContext { .. } => {
+            "its certificate is not for this name; whoever runs the room has to add it (subjectAltName)".into()
+        }
+        E::ExpiredContext { not_after, .. } => format!(
+            "its certificate expired on {}; whoever runs the room has to renew it, unless this machine's clock is wrong",
+            day(*not_after)
+        ),
+        E::NotValidYetContext { not_before, .. } => format!(
+            "its certificate holds only from {} on; is this machine's clock right?",
+            day(*not_before)
+        ),
+        // As the verifier names it; its own type for it is not public through rustls.
+        E::Other(other) if other.to_string() == "CaUsedAsEndEntity" => {
+            "its certificate is an issuer's own, not a server's; whoever runs the room has to make one with CA:FALSE"
+                .into()
+        }
+        E::Revoked => "its certificate was revoked; whoever runs the room has to renew it".into(),
+        _ => "its certificate can't be used; whoever runs the room has to make a new one, \
+              or name its CA's with --ca FILE if this machine does not know it"
+            .into(),
+    }
+}
+
+/// A name as the verifier spells it, `DnsName("room.example")` or `IpAddress(127.0.0.1)`, without its kind.
+fn bare(name: &str) -> &str {
+    let inner = name.split_once('(').and_then(|(_, rest)| rest.strip_suffix(')')).unwrap_or(name);
+    inner.trim_matches('"')
+}
+
+fn day(time: UnixTime) -> String {
+    let time = i64::try_from(time.as_secs()).ok().and_then(|secs| chrono::DateTime::from_timestamp(secs, 0));
+    time.map_or_else(|| "an unknown day".into(), |time| time.format("%Y-%m-%d").to_string())
+}
+
 /// An error of an HTTP request, which hides its cause some levels down.
-pub(super) fn request(error: &reqwest::Error, waited: Duration) -> String {
+pub(super) fn request(error: &reqwest::Error, access: &Access, waited: Duration) -> CallError {
+    let mut cause: Option<&(dyn Error + 'static)> = error.source();
+    while let Some(inner) = cause {
+        let found = inner.downcast_ref::<io::Error>().and_then(io::Error::get_ref);
+        if let Some(rustls::Error::InvalidCertificate(error)) = found.and_then(|e| e.downcast_ref()) {
+            let host = access.server.host();
+            return CallError::Untrusted(format!("nothing was sent to {host}: {}", certificate(error)));
+        }
+        cause = found.map_or_else(|| inner.source(), |e| Some(e));
+    }
+    CallError::Unreachable(no_answer(error, waited))
+}
+
+fn no_answer(error: &reqwest::Error, waited: Duration) -> String {
     if error.is_timeout() {
         return format!("no answer for {}", length(waited));
     }

@@ -9,6 +9,7 @@ use serde::Deserialize;
 use serde_json::Value;
 use tokio::net::TcpStream;
 use tokio::time::{Instant, MissedTickBehavior};
+use tokio_rustls::TlsConnector;
 use tokio_rustls::client::TlsStream;
 use tokio_tungstenite::WebSocketStream;
 use tokio_tungstenite::tungstenite::client::IntoClientRequest;
@@ -18,9 +19,9 @@ use tokio_util::either::Either;
 
 use super::order::{Broken, Order};
 use super::{Options, Out};
+use crate::client::Access;
 use crate::client::http::{AGENT, Http};
 use crate::client::words::{self, Trouble};
-use crate::client::{Access, tls};
 use crate::picture::News;
 use crate::wire::feed::{FRAME_MAX, Frame, OtherFrame};
 use crate::wire::id::Slug;
@@ -90,7 +91,7 @@ async fn connect(access: &Access, project: &Slug, after: Option<String>) -> Resu
     let stream = if access.server.is_encrypted() {
         let name = ServerName::try_from(host.clone())
             .map_err(|_| Failure::Words(format!("{host} is no name that a certificate could be for")))?;
-        let connector = tls::connector().map_err(Failure::Words)?;
+        let connector = TlsConnector::from(access.trust.config().map_err(Failure::Words)?);
         let stream = connector.connect(name, stream).await;
         Either::Right(stream.map_err(|e| Failure::Words(words::io(&e)))?)
     } else {
