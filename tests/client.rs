@@ -285,6 +285,17 @@ async fn a_key_that_the_room_does_not_know_is_refused_with_the_next_step() {
 }
 
 #[tokio::test]
+async fn a_proxy_that_lets_no_websocket_through_is_named_as_the_cause() {
+    let room = FakeRoom::open().await;
+    room.refuse(426, "A feed is a WebSocket: ask for an upgrade to one.");
+    let words = trouble(&mut follow(&room.url(), quick())).await;
+    assert!(
+        words.starts_with("refused: what stands before the room at ") && words.contains("Upgrade"),
+        "{words}"
+    );
+}
+
+#[tokio::test]
 async fn a_room_that_the_key_does_not_see_is_refused_with_those_it_sees() {
     let room = FakeRoom::open().await;
     let seen = Arc::new(Mutex::new(r#"{"projects":["website","lumen\u001b[2J"]}"#.to_owned()));

@@ -202,6 +202,11 @@ pub(super) fn status(status: u16, body: &[u8], access: &Access, of: Option<&str>
             Some(project) => format!("the room at {host} has no {project}, or this key may not see it"),
             None => format!("what answers at {host} is no prickle room"),
         }),
+        // We do ask for an upgrade: something on the way has left that out.
+        426 => Trouble::Refused(format!(
+            "what stands before the room at {host} lets no WebSocket through; whoever runs it has to let it pass \
+             the headers Upgrade and Connection on"
+        )),
         429 => Trouble::Lost(with("the room asks to slow down".into())),
         300..=399 => Trouble::Refused(format!(
             "{host} sends elsewhere, and a key goes only to the address it belongs to; \

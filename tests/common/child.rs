@@ -33,6 +33,11 @@ impl Served {
 
     /// The same, with at most `descriptors` files and sockets open.
     pub fn start_with(folder: &Path, port: u16, descriptors: Option<u64>) -> Self {
+        Self::start_as(folder, port, descriptors, &[])
+    }
+
+    /// The same, with more flags.
+    pub fn start_as(folder: &Path, port: u16, descriptors: Option<u64>, flags: &[&str]) -> Self {
         let db = folder.join("room.db");
         let log = folder.join("serve.log");
         let errors = File::options().create(true).append(true).open(&log).unwrap();
@@ -48,6 +53,7 @@ impl Served {
         let mut child = command
             .args(["serve", "--addr", &format!("127.0.0.1:{port}"), "--db"])
             .arg(&db)
+            .args(flags)
             .stdin(Stdio::null())
             .stdout(Stdio::piped())
             .stderr(errors)
@@ -64,7 +70,9 @@ impl Served {
             let _ = child.kill();
             panic!("serve did not say where it listens; its log: {}", std::fs::read_to_string(&log).unwrap())
         });
-        let port = first.strip_prefix("listening on http://127.0.0.1:").and_then(|port| port.parse().ok());
+        let scheme = if flags.contains(&"--tls-cert") { "https" } else { "http" };
+        let port = first.strip_prefix(&format!("listening on {scheme}://127.0.0.1:"));
+        let port = port.and_then(|port| port.parse().ok());
         let port = port.unwrap_or_else(|| panic!("the first line is {first:?}"));
         Self { db, port, log, child }
     }
