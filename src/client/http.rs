@@ -160,7 +160,8 @@ enum Answer {
 pub(super) fn client(access: &Access, patience: Duration) -> Result<reqwest::Client, CallError> {
     let failed = CallError::Unreachable;
     let tls = if access.server.is_encrypted() {
-        ClientConfig::clone(&*access.trust.config().map_err(failed)?)
+        let none = |why: String| CallError::Untrusted(words::untrusted(access, &why));
+        ClientConfig::clone(&*access.trust.config().map_err(none)?)
     } else {
         tls::nobody().map_err(|_| failed("this machine can't encrypt".into()))?
     };

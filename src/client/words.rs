@@ -40,7 +40,7 @@ pub fn length(time: Duration) -> String {
 /// An I/O error on the way to a room.
 pub fn io(error: &io::Error) -> String {
     use io::ErrorKind as Kind;
-    if let Some(tls) = error.get_ref().and_then(|inner| inner.downcast_ref::<rustls::Error>()) {
+    if let Some(tls) = tls(error) {
         return encryption(tls);
     }
     match error.kind() {
@@ -55,6 +55,23 @@ pub fn io(error: &io::Error) -> String {
         Kind::PermissionDenied => "this machine does not allow the connection".into(),
         kind => format!("the connection failed ({kind})"),
     }
+}
+
+fn tls(error: &io::Error) -> Option<&rustls::Error> {
+    error.get_ref()?.downcast_ref()
+}
+
+/// Why a server's certificate does not show that it is the room, if that is what a connection failed for.
+pub(super) fn distrust(error: &io::Error) -> Option<String> {
+    match tls(error)? {
+        rustls::Error::InvalidCertificate(error) => Some(certificate(error)),
+        _ => None,
+    }
+}
+
+/// The sentence on a server that can't show that it is the room.
+pub(super) fn untrusted(access: &Access, why: &str) -> String {
+    format!("nothing was sent to {}: {why}", access.server.host())
 }
 
 fn encryption(error: &rustls::Error) -> String {
@@ -114,12 +131,12 @@ fn day(time: UnixTime) -> String {
 pub(super) fn request(error: &reqwest::Error, access: &Access, waited: Duration) -> CallError {
     let mut cause: Option<&(dyn Error + 'static)> = error.source();
     while let Some(inner) = cause {
-        let found = inner.downcast_ref::<io::Error>().and_then(io::Error::get_ref);
-        if let Some(rustls::Error::InvalidCertificate(error)) = found.and_then(|e| e.downcast_ref()) {
-            let host = access.server.host();
-            return CallError::Untrusted(format!("nothing was sent to {host}: {}", certificate(error)));
+        let io = inner.downcast_ref::<io::Error>();
+        if let Some(why) = io.and_then(distrust) {
+            return CallError::Untrusted(untrusted(access, &why));
         }
-        cause = found.map_or_else(|| inner.source(), |e| Some(e));
+        // An I/O error calls what is inside it no cause of its own.
+        cause = io.and_then(io::Error::get_ref).map_or_else(|| inner.source(), |e| Some(e));
     }
     CallError::Unreachable(no_answer(error, waited))
 }

@@ -2,7 +2,6 @@
 
 use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream};
-use std::process::Stdio;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -10,30 +9,15 @@ use prickle::client::feed::{Feed, Options, Source};
 use prickle::client::http::Http;
 use prickle::client::{Access, CallError, mcp};
 use prickle::picture::News;
+use prickle::server::tls::Tls;
 use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use serde_json::Map;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 
 use super::common::PATIENCE;
-use super::paper::{
-    Authority, Encrypted, Files, NAMES, PROJECT, Pair, an_issuer, at, expired, fault, of_tomorrow,
-};
-
-/// The first line that `watch --plain` writes; the command is ended then.
-fn first_sentence(room: &Encrypted<'_>, ca: &str) -> String {
-    let args = ["watch", PROJECT, "--plain", "--ca", ca];
-    let mut child = room.command(&room.person, &args).stdout(Stdio::piped()).spawn().unwrap();
-    let mut line = Vec::new();
-    let mut out = child.stdout.take().unwrap();
-    let mut byte = [0];
-    while out.read(&mut byte).unwrap() == 1 && byte[0] != b'\n' {
-        line.push(byte[0]);
-    }
-    child.kill().unwrap();
-    child.wait().unwrap();
-    String::from_utf8(line).unwrap()
-}
+use super::common::room::{Room, Shape};
+use super::paper::{Authority, Files, NAMES, PROJECT, Pair, an_issuer, at, expired, fault, of_tomorrow};
 
 #[test]
 fn what_is_wrong_with_a_certificate_is_said_and_nothing_is_sent() {
@@ -75,10 +59,50 @@ fn what_is_wrong_with_a_certificate_is_said_and_nothing_is_sent() {
         assert!(line.contains(said) && line.lines().count() == 1, "{line}");
         let report = ["pulse", "--project", PROJECT, "--doing", "x", "--ca", &ca];
         assert_eq!(fault(&mut room.command(&room.agent, &report), 2), line);
-        let sentence = first_sentence(&room, &ca);
-        assert!(sentence.contains("Offline: ") && sentence.contains(said), "{sentence}");
-        assert!(sentence.contains("Trying again"), "{sentence}");
+        for form in ["--plain", "--json"] {
+            let watch = ["watch", PROJECT, form, "--ca", &ca];
+            assert_eq!(fault(&mut room.command(&room.person, &watch), 2), line);
+        }
         assert!(!room.log().contains("request"), "{}", room.log());
+    }
+}
+
+#[tokio::test]
+async fn a_known_room_that_can_t_show_itself_is_waited_for() {
+    let (team, other) = (Authority::new("team"), Authority::new("other"));
+    let files = Files::new(&team.issue(&NAMES), "");
+    let tls = Tls::open(&files.path("cert.pem"), &files.path("key.pem")).unwrap();
+    let mut shape = Shape::default();
+    shape.server.tls = Some(tls.clone());
+    let room = Room::with(shape).await;
+    let server = format!("https://{}", room.address()).parse().unwrap();
+    let token = room.key("person", "acme", &[PROJECT]).parse().unwrap();
+    let access = Access { server, token, trust: team.trust() };
+    let quick = Options { backoff_first: Duration::from_millis(10), ..Options::default() };
+    let mut feed = Feed::spawn(Arc::new(move || Ok(access.clone())), PROJECT.parse().unwrap(), quick);
+    let next =
+        async |feed: &mut Feed| tokio::time::timeout(PATIENCE, feed.next()).await.unwrap().unwrap().news;
+    while !matches!(next(&mut feed).await, News::Recent { .. }) {}
+
+    files.put(&other.issue(&NAMES));
+    tls.reload().unwrap();
+    let _room = room.restart().await;
+    let mut lost = Vec::new();
+    while !lost.iter().any(|why: &String| why.contains("--ca FILE")) {
+        match next(&mut feed).await {
+            News::Lost { why, .. } => lost.push(why),
+            News::Connecting => {}
+            other => panic!("{other:?}"),
+        }
+    }
+    files.put(&team.issue(&NAMES));
+    tls.reload().unwrap();
+    loop {
+        match next(&mut feed).await {
+            News::Live { resumed, .. } => break assert!(resumed, "nothing was missed"),
+            News::Lost { .. } | News::Connecting => {}
+            other => panic!("{other:?}"),
+        }
     }
 }
 
