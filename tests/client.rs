@@ -13,6 +13,7 @@ use axum::response::IntoResponse;
 use fake_room::{DEADLINE, FakeRoom, SECRET, Visit, answer, event, hello, pulse, snapshot};
 use prickle::client::Access;
 use prickle::client::feed::{Feed, Options, Source};
+use prickle::client::words::Trouble;
 use prickle::picture::News;
 use prickle::wire::feed::Frame;
 use serde_json::json;
@@ -480,7 +481,7 @@ async fn retry_now_after_a_refusal_reads_the_key_anew() {
     let reads = Arc::new(AtomicUsize::new(0));
     let (url, count) = (room.url(), Arc::clone(&reads));
     let source: Source = Arc::new(move || match count.fetch_add(1, Ordering::SeqCst) {
-        0 => Err("there is no key; make one with: prickle key create".to_owned()),
+        0 => Err(Trouble::Refused("there is no key; make one with: prickle key create".to_owned())),
         n => Ok(Access { server: url.parse().unwrap(), token: format!("{SECRET}{n}").parse().unwrap() }),
     });
     room.answer(|seen| (seen.authorization.ends_with(&format!("{SECRET}1"))).then(|| answer(401, "")));

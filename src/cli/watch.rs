@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use chrono::{TimeDelta, Utc};
 
-use super::{Environment, Reach, WatchArgs, look, room, screen};
+use super::{Environment, Reach, WatchArgs, local, look, room, screen};
 use crate::client::CallError;
 use crate::client::feed::{Feed, Options};
 use crate::client::http::Http;
@@ -29,6 +29,11 @@ pub(super) fn run(args: &WatchArgs, reach: &Reach) -> anyhow::Result<()> {
     if let Some(path) = &args.replay {
         return replay(args, &config, path);
     }
+    let full = !(args.once || args.json || args.plain) && session::is_possible();
+    if full {
+        screen::check_terminal()?;
+    }
+    let config = local::ready(config, args.owner.as_ref())?;
     if args.once {
         return room::run(once(args, &config));
     }
@@ -40,7 +45,7 @@ pub(super) fn run(args: &WatchArgs, reach: &Reach) -> anyhow::Result<()> {
             }
         });
     }
-    if args.plain || !session::is_possible() {
+    if !full {
         return room::run(async {
             tokio::select! {
                 result = plain(args, &config) => result,
@@ -75,7 +80,7 @@ async fn frames(args: &WatchArgs, config: &Config) -> anyhow::Result<()> {
     let project = room::project(config).await?;
     room::warn(config);
     let recorder = recorder(args, config, &project).await?;
-    let (mut feed, mut frames) = Feed::spawn_with_frames(config.source(), project, Options::default());
+    let (mut feed, mut frames) = Feed::spawn_with_frames(local::source(config), project, Options::default());
     if let Some(recorder) = recorder {
         feed.record(recorder);
     }
@@ -109,7 +114,7 @@ async fn frames(args: &WatchArgs, config: &Config) -> anyhow::Result<()> {
 async fn follow(args: &WatchArgs, config: &Config) -> anyhow::Result<(Slug, Feed)> {
     let project = room::project(config).await?;
     let recorder = recorder(args, config, &project).await?;
-    let mut feed = Feed::spawn(config.source(), project.clone(), Options::default());
+    let mut feed = Feed::spawn(local::source(config), project.clone(), Options::default());
     if let Some(recorder) = recorder {
         feed.record(recorder);
     }
@@ -200,7 +205,6 @@ fn picture(config: &Config, project: &str) -> Picture {
 }
 
 async fn screen(args: &WatchArgs, config: &Config) -> anyhow::Result<()> {
-    screen::check_terminal()?;
     let (project, mut feed) = follow(args, config).await?;
     let picture = picture(config, project.as_str());
     let watch = Watch::Running(TimeDelta::zero());

@@ -5,7 +5,7 @@ use std::convert::Infallible;
 use std::io;
 use std::pin::pin;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use axum::Router;
 use axum::body::Body;
@@ -32,6 +32,8 @@ pub(super) struct Stop {
     pub now: CancellationToken,
     /// Everything that still holds a connection.
     pub tasks: TaskTracker,
+    /// How many connections there have been.
+    pub taken: Arc<AtomicU64>,
 }
 
 /// Serves `app` on `listener` until `stop.soon`; the listener is closed on return, connections may live on.
@@ -44,6 +46,7 @@ pub(super) async fn accept(listener: TcpListener, app: Router, options: Arc<Opti
         };
         match accepted {
             Ok((stream, _)) => {
+                stop.taken.fetch_add(1, Ordering::Relaxed);
                 let connection = connection(stream, app.clone(), Arc::clone(&options), stop.clone());
                 stop.tasks.spawn(connection);
             }

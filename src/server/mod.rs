@@ -9,6 +9,7 @@ mod body;
 pub mod clock;
 mod feed;
 mod guard;
+pub mod local;
 pub mod log;
 mod mcp;
 mod problem;
@@ -20,6 +21,7 @@ pub mod store;
 use std::io;
 use std::net::IpAddr;
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use axum::Router;
@@ -27,7 +29,7 @@ use axum::http::StatusCode;
 use axum::middleware::{from_fn, from_fn_with_state};
 use axum::routing::get;
 use tokio::net::TcpListener;
-use tokio::time::timeout;
+use tokio::time::{Instant, sleep, timeout};
 use tokio_util::sync::CancellationToken;
 
 use accept::Stop;
@@ -63,6 +65,8 @@ pub struct Options {
     pub accept_pause: Duration,
     /// Bytes that the kernel keeps for one slow reader.
     pub send_buffer: usize,
+    /// The room ends once nobody has been connected for this long. `None`: it stays.
+    pub idle: Option<Duration>,
     /// Bytes that a part of a feed's snapshot is filled up to; at most [`crate::wire::feed::FRAME_MAX`].
     pub part_size: usize,
 }
@@ -82,6 +86,7 @@ impl Default for Options {
             grace: Duration::from_millis(1500),
             accept_pause: Duration::from_millis(100),
             send_buffer: 64 * 1024,
+            idle: None,
             part_size: 64 * 1024, // parts are written into a buffer that each connection keeps
         }
     }
@@ -111,7 +116,15 @@ pub async fn serve(
     let room = Room { store, options: Arc::new(options), stop: stop.clone() };
     let app = router(&room, bound).map_err(io::Error::other)?;
 
-    accept::accept(listener, app, Arc::clone(&room.options), stop.clone()).await;
+    let alone = stop.clone();
+    let accepting = accept::accept(listener, app, Arc::clone(&room.options), stop.clone());
+    tokio::select! {
+        () = accepting => {}
+        () = left_alone(&alone, room.options.idle) => {
+            tracing::info!("nobody has used the room for long: closing it");
+            stop.soon.cancel();
+        }
+    }
 
     stop.tasks.close();
     if timeout(room.options.grace, stop.tasks.wait()).await.is_err() {
@@ -121,6 +134,22 @@ pub async fn serve(
     }
     room.store.close().await;
     Ok(())
+}
+
+/// Waits until nobody has been connected for `idle`; for ever, if there is no such time.
+async fn left_alone(stop: &Stop, idle: Option<Duration>) {
+    /// How often is looked in that time. What came and went in between is counted.
+    const LOOKS: u32 = 60;
+    let Some(idle) = idle else { return std::future::pending().await };
+    let mut taken = 0;
+    let mut last = Instant::now();
+    while last.elapsed() < idle {
+        sleep((idle / LOOKS).max(Duration::from_millis(1))).await;
+        let now = stop.taken.load(Ordering::Relaxed);
+        if now != taken || !stop.tasks.is_empty() {
+            (taken, last) = (now, Instant::now());
+        }
+    }
 }
 
 fn router(room: &Room, bound: IpAddr) -> serde_json::Result<Router> {

@@ -98,7 +98,7 @@ impl Keyring {
     pub(super) fn projects(&self, caller: &Caller) -> Vec<Slug> {
         match &caller.scope {
             Scope::All => self.with_known(|known| known.projects.iter().cloned().collect()),
-            Scope::Some(projects) => projects.iter().cloned().collect(), // a key's projects are made with it
+            Scope::Some(projects) => projects.iter().cloned().collect(), // a key's projects are made before it may enter them
         }
     }
 

@@ -127,7 +127,7 @@ pub enum KeyError {
 #[derive(Debug)]
 pub struct KeyStore {
     database: Database,
-    connection: Connection,
+    pub(super) connection: Connection,
 }
 
 impl KeyStore {

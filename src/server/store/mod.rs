@@ -1,6 +1,7 @@
 //! All that the room keeps: one type with a method per question, and the only place with SQL.
 
 mod file;
+mod grants;
 mod keyring;
 pub mod keys;
 mod pulses;
@@ -14,6 +15,7 @@ use std::time::Duration;
 use rusqlite::Connection;
 use tokio::sync::{broadcast, oneshot, watch};
 
+pub(in crate::server) use self::file::lock_file;
 use self::file::{Database, words};
 use self::keyring::Keyring;
 use self::pulses::{Place, Rooms};
@@ -74,8 +76,34 @@ pub enum CallError {
 
 /// Why a database can't be used. `Display`: path, cause and remedy, in one sentence.
 #[derive(Debug, thiserror::Error)]
-#[error("{0}")]
-pub struct OpenError(String);
+#[error("{text}")]
+pub struct OpenError {
+    text: String,
+    held: bool,
+}
+
+impl OpenError {
+    /// Whether another room is running on it; nothing else is wrong.
+    pub fn is_held(&self) -> bool {
+        self.held
+    }
+}
+
+/// A database that no other room can open any more, but that is not opened itself yet.
+#[derive(Debug)]
+pub struct Claim {
+    database: Database,
+    lock: file::Lock,
+}
+
+impl Claim {
+    /// Looks at what is at `path`, makes the file where it is missing, and locks it against a second room.
+    pub fn take(path: &Path) -> Result<Self, OpenError> {
+        let database = Database::prepare(path)?;
+        let lock = database.lock()?;
+        Ok(Self { database, lock })
+    }
+}
 
 /// One event of a room, as it goes to its watchers.
 #[derive(Debug, Clone)]
@@ -147,8 +175,12 @@ struct Inner {
 impl Store {
     /// Opens the database at `path`, or makes it, and locks it against a second room.
     pub fn open(path: &Path, options: Options) -> Result<Self, OpenError> {
-        let database = Database::prepare(path)?;
-        let lock = database.lock()?;
+        Self::open_claimed(Claim::take(path)?, options)
+    }
+
+    /// Opens the database that was claimed.
+    pub fn open_claimed(claim: Claim, options: Options) -> Result<Self, OpenError> {
+        let Claim { database, lock } = claim;
         let connection = database.open_whole()?;
         let wrong = |e: rusqlite::Error| database.explained(&e);
         if let Some(largest) = options.largest {
@@ -176,7 +208,10 @@ impl Store {
         std::thread::Builder::new()
             .name("room-writer".to_owned())
             .spawn(move || writer.work(&receiver))
-            .map_err(|e| OpenError(format!("the room's writing thread can't be started: {e}")))?;
+            .map_err(|e| OpenError {
+                text: format!("the room's writing thread can't be started: {e}"),
+                held: false,
+            })?;
         Ok(Self(Arc::new(Inner { epoch, options, rooms, keyring, reader, jobs })))
     }
 
