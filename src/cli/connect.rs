@@ -22,7 +22,7 @@ const LOOK_AGAIN: Duration = Duration::from_millis(500);
 pub(super) fn run(args: &ConnectArgs, reach: &Reach) -> anyhow::Result<()> {
     let config = Config::load(reach)?.with_project(args.project.clone());
     room::warn(&config);
-    let connected = if config.is_local() { here(args, config)? } else { elsewhere(args, config)? };
+    let connected = if config.is_local() { here(args, config)? } else { elsewhere(args, &config)? };
     let mut out = std::io::stdout();
     out.write_all(connected.steps(args).as_bytes())?;
     out.flush()?;
@@ -72,7 +72,7 @@ fn here(args: &ConnectArgs, config: Config) -> anyhow::Result<Connected> {
 }
 
 /// In a room of others, who made the key: `--token-file` names it.
-fn elsewhere(args: &ConnectArgs, config: Config) -> anyhow::Result<Connected> {
+fn elsewhere(args: &ConnectArgs, config: &Config) -> anyhow::Result<Connected> {
     let server = config.server.clone();
     let Some(key) = config.key_file() else {
         let text = format!(
@@ -90,7 +90,7 @@ fn elsewhere(args: &ConnectArgs, config: Config) -> anyhow::Result<Connected> {
         let me = Http::new(&access, room::PATIENCE)?.me().await?;
         Ok::<_, crate::client::CallError>(me)
     };
-    let me = room::runtime()?.block_on(asked).map_err(|e| room::no_answer(&config, e))?;
+    let me = room::runtime()?.block_on(asked).map_err(|e| room::no_answer(config, e))?;
     let Some(agent) = me.agent_id else {
         let text = format!(
             "the key in {} is {}'s own; an agent reports with a key of its own (there: prickle key create \
@@ -102,9 +102,9 @@ fn elsewhere(args: &ConnectArgs, config: Config) -> anyhow::Result<Connected> {
         );
         return Err(Environment(text).into());
     };
-    let project = room::runtime()?.block_on(room::project(&config))?;
+    let project = room::runtime()?.block_on(room::project(config))?;
     let url = format!("{server}/mcp");
-    Ok(Connected { agent, project, url, key: key.clone(), token: read(&config, args.print)?, watcher: None })
+    Ok(Connected { agent, project, url, key: key.clone(), token: read(config, args.print)?, watcher: None })
 }
 
 fn name(args: &ConnectArgs) -> anyhow::Result<Slug> {
@@ -289,11 +289,6 @@ fn at_home(path: &Path) -> Option<String> {
 /// A path as a shell takes it.
 fn quoted(path: &Path) -> String {
     let plain = |text: &str| text.bytes().all(|b| b.is_ascii_alphanumeric() || b"/._-~".contains(&b));
-    match at_home(path).filter(|text| plain(text)) {
-        Some(text) => text,
-        None => {
-            let text = path.display().to_string();
-            if plain(&text) { text } else { format!("'{}'", text.replace('\'', r"'\''")) }
-        }
-    }
+    let text = at_home(path).filter(|text| plain(text)).unwrap_or_else(|| path.display().to_string());
+    if plain(&text) { text } else { format!("'{}'", text.replace('\'', r"'\''")) }
 }

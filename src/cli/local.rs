@@ -238,12 +238,11 @@ fn open(config: &Config) -> Result<Opened, Trouble> {
             Found::Nobody { .. } => {
                 started = true;
                 if let Err(why) = start(config) {
-                    started = false;
                     // Another command may have been first: then its room is ours too.
-                    match look(config)? {
-                        Found::Nobody { .. } => return Err(Trouble::Refused(why)),
-                        _ => continue,
+                    if matches!(look(config)?, Found::Nobody { .. }) {
+                        return Err(Trouble::Refused(why));
                     }
+                    started = false;
                 }
             }
             Found::Between if Instant::now() > until => {

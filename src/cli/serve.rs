@@ -48,7 +48,7 @@ async fn room(args: ServeArgs, database: &Path, reach: &Reach) -> anyhow::Result
     // A room that can't listen leaves the database untouched. For the local room the lock decides, not the port:
     // of two that are started at once, the one without the lock must find the other, not its port taken.
     let claimed = args.local.then(claim).transpose()?;
-    let listener = listen(&addr, reach.insecure).await?;
+    let listener = listen(&addr, args.local, reach.insecure).await?;
     let at = listener.local_addr().context("the listener has no address")?;
     let claimed = claimed.map_or_else(claim, Ok)?;
     let store =
@@ -116,7 +116,7 @@ fn keep_log(path: &Path) {
 
 /// Binds the first of `addr`'s addresses that this machine has. Only loopback ones, unless `insecure`: without
 /// TLS, tokens and what teams write cross a network in the clear.
-async fn listen(addr: &str, insecure: bool) -> anyhow::Result<TcpListener> {
+async fn listen(addr: &str, local: bool, insecure: bool) -> anyhow::Result<TcpListener> {
     let found = addresses(addr)?;
     let open = found.iter().find(|a| !a.ip().is_loopback());
     if let Some(open) = open.filter(|_| insecure) {
@@ -136,6 +136,9 @@ async fn listen(addr: &str, insecure: bool) -> anyhow::Result<TcpListener> {
             Ok(listener) => return Ok(listener),
             // A name may stand for an address of a family that this machine does without.
             Err(error) if error.kind() == ErrorKind::AddrNotAvailable => last = Some((address, error)),
+            Err(error) if local && error.kind() == ErrorKind::AddrInUse => {
+                return Err(Environment(taken(address)).into());
+            }
             Err(error) => return Err(Environment(cannot_listen(address, &error)).into()),
         }
     }
@@ -144,6 +147,17 @@ async fn listen(addr: &str, insecure: bool) -> anyhow::Result<TcpListener> {
         |(address, error)| cannot_listen(address, &error),
     );
     Err(Environment(why).into())
+}
+
+/// Somebody else has the local room's port: it may be anybody, so no key goes there.
+fn taken(address: &SocketAddr) -> String {
+    let free = address.port().checked_add(1).unwrap_or(7766);
+    format!(
+        "port {} is taken by another program, so this machine's own room can't open there, and no key was sent; \
+         if it is a room of yours, name it: --server http://{address}; \
+         else choose another port: PRICKLE_LOCAL_PORT={free}, or local_port = {free} in config.toml",
+        address.port()
+    )
 }
 
 fn cannot_listen(address: &SocketAddr, error: &std::io::Error) -> String {
