@@ -245,6 +245,20 @@ fn commands_that_start_at_once_agree_on_one_room() {
 }
 
 #[test]
+fn the_lock_decides_and_not_the_port() {
+    let machine = Machine::new();
+    machine.run(&["watch", "--once"]).fine();
+    // As in the moment when another one has the lock and is about to listen: its port is no stranger's.
+    let other = TcpListener::bind("127.0.0.1:0").unwrap();
+    let addr = other.local_addr().unwrap().to_string();
+    let fault = machine.run(&["serve", "--local", "--addr", &addr]).fault(2);
+    assert!(fault.contains("another room is running on it"), "{fault}");
+    machine.run(&["serve", "--stop"]).fine();
+    let fault = machine.run(&["serve", "--local", "--addr", &addr]).fault(2);
+    assert!(fault.contains("is taken by another program"), "{fault}");
+}
+
+#[test]
 fn a_watch_whose_room_was_killed_starts_it_again() {
     let machine = Machine::new();
     let watch = machine.watch(&["--json"]);

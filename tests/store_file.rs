@@ -13,7 +13,7 @@ use std::process::{Command, Output};
 
 use database::{Database, pulse, say, website};
 use prickle::rules::Kind;
-use prickle::server::store::Store;
+use prickle::server::store::{Claim, Store};
 use serde_json::json;
 use tempfile::TempDir;
 
@@ -45,6 +45,21 @@ async fn full() -> Database {
     }
     store.close().await;
     database
+}
+
+#[test]
+fn who_only_looks_whether_a_room_runs_does_not_keep_one_from_opening() {
+    let database = Database::new();
+    drop(Claim::take(&database.path).unwrap());
+    let lock = File::open(format!("{}.lock", database.path.display())).unwrap();
+    lock.lock_shared().unwrap();
+    let looking = std::thread::spawn(move || {
+        // As long as a look may take on a machine that is busy.
+        std::thread::sleep(std::time::Duration::from_millis(50));
+        lock.unlock().unwrap();
+    });
+    assert!(Claim::take(&database.path).is_ok());
+    looking.join().unwrap();
 }
 
 #[test]
