@@ -7,6 +7,7 @@ mod accept;
 mod auth;
 mod body;
 pub mod clock;
+mod complaint;
 mod feed;
 mod guard;
 pub mod log;
@@ -131,7 +132,7 @@ fn router(room: &Room, bound: IpAddr) -> serde_json::Result<Router> {
         .layer(from_fn_with_state(room.clone(), body::bounded))
         .layer(from_fn_with_state(room.clone(), auth::signed));
     Ok(Router::new()
-        .route("/healthz", get(async || "ok\n"))
+        .route("/healthz", get(rooms::health))
         .route("/v1/me", get(rooms::me))
         .route("/v1/projects", get(rooms::projects))
         .route("/v1/projects/{project}/pulse", get(rooms::pulse))
@@ -145,4 +146,61 @@ fn router(room: &Room, bound: IpAddr) -> serde_json::Result<Router> {
         .layer(from_fn_with_state(guard, guard::guard))
         .layer(from_fn(log::each_request))
         .with_state(room.clone()))
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use std::time::Instant;
+
+    use axum::body::{Body, to_bytes};
+    use axum::extract::Request;
+    use tower::ServiceExt;
+
+    use super::*;
+    use crate::rules::{Kind, Scope};
+    use store::CallError;
+    use store::keys::{Holder, KeyStore, NewKey};
+
+    #[tokio::test]
+    async fn a_room_that_has_broken_down_does_not_say_that_it_is_well() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("room.db");
+        let store = Store::open(&path, store::Options::default()).unwrap();
+        let room =
+            Room { store: store.clone(), options: Arc::new(Options::default()), stop: Stop::default() };
+        let app = router(&room, "127.0.0.1".parse().unwrap()).unwrap();
+        let health = async || {
+            let asked = Request::get("/healthz").header("host", "localhost").body(Body::empty()).unwrap();
+            let answer = app.clone().oneshot(asked).await.unwrap();
+            let status = answer.status().as_u16();
+            (status, String::from_utf8(to_bytes(answer.into_body(), 1000).await.unwrap().to_vec()).unwrap())
+        };
+        assert_eq!(health().await, (200, "ok\n".to_owned()));
+
+        let key = NewKey {
+            kind: Kind::Client,
+            holder: Holder::Agent("acme/builder".parse().unwrap()),
+            scope: Scope::All,
+            task: None,
+            label: None,
+        };
+        let token = KeyStore::open(&path).unwrap().create(&key, chrono::Utc::now()).unwrap();
+        let caller = store.authenticate(token.as_str()).unwrap();
+        store.break_down();
+        let until = Instant::now() + Duration::from_secs(10);
+        while store.works() {
+            assert!(Instant::now() < until, "the writing thread lives on");
+            tokio::time::sleep(Duration::from_millis(1)).await;
+        }
+        let (status, why) = health().await;
+        assert_eq!((status, why.lines().count()), (503, 1), "{why}");
+        assert!(why.contains("restarted"), "{why}");
+        let told = store.synchronous().await.unwrap_err();
+        assert!(matches!(&told, CallError::Storage(why) if why.contains("restart it")), "{told}");
+        assert!(store.alive(caller.key), "what is in memory is still answered");
+        // Closed in order, it is something else.
+        store.close().await;
+        assert!(store.synchronous().await.unwrap_err().to_string().contains("stopping"));
+    }
 }

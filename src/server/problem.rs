@@ -23,9 +23,8 @@ impl Problem {
         Self::new(StatusCode::NOT_FOUND, "There is nothing at this path.")
     }
 
-    /// The room failed, not the request; the cause goes to the log.
-    pub fn broken(cause: &impl std::fmt::Display) -> Self {
-        tracing::error!(%cause, "a request could not be answered");
+    /// The room failed, not the request; the store has told the log of the cause.
+    pub fn broken() -> Self {
         Self::new(
             StatusCode::SERVICE_UNAVAILABLE,
             "The room can't read its database now; its log says why. Try again later.",

@@ -38,6 +38,6 @@ pub(super) async fn page(
     match room.store.runs(&caller, cursor, limit).await {
         Ok(page) => Ok(Json(page)),
         Err(CallError::Refused(refusal)) => Err(bad(refusal.to_string())),
-        Err(trouble) => Err(Problem::broken(&trouble)),
+        Err(CallError::Storage(_)) => Err(Problem::broken()),
     }
 }

@@ -18,6 +18,19 @@ pub struct Served {
     child: Child,
 }
 
+/// How a room is started, where it is not the plain way.
+#[derive(Debug, Default)]
+pub struct How<'a> {
+    /// 0: a free one.
+    pub port: u16,
+    /// A program and its arguments that end by running the words after them.
+    pub by: Vec<&'a str>,
+    /// Further arguments of `prickle serve`.
+    pub more: Vec<&'a str>,
+    /// Where the database is; `room.db` in the folder if left out.
+    pub db: Option<PathBuf>,
+}
+
 /// The real binary, with a home of its own.
 pub fn prickle(home: &Path) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_prickle"));
@@ -28,26 +41,33 @@ pub fn prickle(home: &Path) -> Command {
 impl Served {
     /// Starts a room in `folder`, on `port` or, for 0, a free one; returns once it says that it listens.
     pub fn start(folder: &Path, port: u16) -> Self {
-        Self::start_with(folder, port, None)
+        Self::start_as(folder, How { port, ..How::default() })
     }
 
     /// The same, with at most `descriptors` files and sockets open.
     pub fn start_with(folder: &Path, port: u16, descriptors: Option<u64>) -> Self {
-        let db = folder.join("room.db");
+        let limited = descriptors.map(|most| format!("ulimit -n {most}; exec \"$0\" \"$@\""));
+        let by = limited.iter().flat_map(|script| ["/bin/sh", "-c", script]).collect();
+        Self::start_as(folder, How { port, by, ..How::default() })
+    }
+
+    /// The same, in any way that a test needs.
+    pub fn start_as(folder: &Path, how: How) -> Self {
+        let db = how.db.unwrap_or_else(|| folder.join("room.db"));
         let log = folder.join("serve.log");
         let errors = File::options().create(true).append(true).open(&log).unwrap();
         let mut command = prickle(folder);
-        if let Some(most) = descriptors {
-            let limited = format!("ulimit -n {most}; exec \"$0\" \"$@\"");
+        if let [first, rest @ ..] = &how.by[..] {
             let program = command.get_program().to_owned();
-            let mut shell = Command::new("/bin/sh");
-            shell.args(["-c", &limited]).arg(program).env_clear();
-            shell.envs(command.get_envs().filter_map(|(name, value)| Some((name, value?))));
-            command = shell;
+            let mut wrapped = Command::new(first);
+            wrapped.args(rest).arg(program).env_clear();
+            wrapped.envs(command.get_envs().filter_map(|(name, value)| Some((name, value?))));
+            command = wrapped;
         }
         let mut child = command
-            .args(["serve", "--addr", &format!("127.0.0.1:{port}"), "--db"])
+            .args(["serve", "--addr", &format!("127.0.0.1:{}", how.port), "--db"])
             .arg(&db)
+            .args(how.more)
             .stdin(Stdio::null())
             .stdout(Stdio::piped())
             .stderr(errors)

@@ -9,6 +9,7 @@ use rusqlite::Connection;
 use tokio::sync::watch;
 
 use super::keys::{self, Hash, Live};
+use super::trouble::Trouble;
 use crate::rules::{Caller, Scope};
 use crate::server::clock::Clock;
 use crate::wire::id::Slug;
@@ -22,6 +23,7 @@ pub(super) struct Keyring {
     known: RwLock<Known>,
     reread: watch::Sender<u64>,
     clock: Clock,
+    trouble: Arc<Trouble>,
 }
 
 #[derive(Debug, Default)]
@@ -49,10 +51,14 @@ impl Entry {
 
 impl Keyring {
     /// Reads all keys over a connection of its own.
-    pub(super) fn read(connection: Connection, clock: Clock) -> rusqlite::Result<Self> {
-        let known = Known::read(&connection, None)?;
+    pub(super) fn read(
+        connection: Connection,
+        clock: Clock,
+        trouble: Arc<Trouble>,
+    ) -> rusqlite::Result<Self> {
+        let known = RwLock::new(Known::read(&connection, None)?);
         let (reread, _) = watch::channel(0);
-        Ok(Self { connection: Mutex::new(Some(connection)), known: RwLock::new(known), reread, clock })
+        Ok(Self { connection: Mutex::new(Some(connection)), known, reread, clock, trouble })
     }
 
     /// Whose token this is. What memory does not know is looked up in the database.
@@ -69,7 +75,7 @@ impl Keyring {
         let live = match keys::live(connection.as_ref()?, Some(hash)) {
             Ok(live) => live.into_iter().next()?,
             Err(error) => {
-                tracing::error!(%error, "an unknown key could not be looked up");
+                self.trouble.say(&error, "an unknown key could not be looked up");
                 return None;
             }
         };
@@ -118,7 +124,7 @@ impl Keyring {
                 true
             }
             Some(Err(error)) => {
-                tracing::error!(%error, "an unknown project could not be looked up");
+                self.trouble.say(&error, "an unknown project could not be looked up");
                 false
             }
             Some(Ok(false)) | None => false,

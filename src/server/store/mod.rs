@@ -1,27 +1,33 @@
 //! All that the room keeps: one type with a method per question, and the only place with SQL.
 
+mod answers;
 mod file;
 mod keyring;
 pub mod keys;
 mod pulses;
 mod runs;
+mod trouble;
 mod writer;
 
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, mpsc};
+use std::thread::JoinHandle;
 use std::time::Duration;
 
 use rusqlite::Connection;
-use tokio::sync::{broadcast, oneshot, watch};
+use tokio::sync::{oneshot, watch};
 
+pub use self::answers::{CallError, OpenError, RunSent, Sent, Start, Subscription};
 use self::file::{Database, words};
 use self::keyring::Keyring;
 use self::pulses::{Place, Rooms};
 pub use self::runs::PAGE_MAX;
+use self::trouble::Trouble;
 use self::writer::{Answer, Job, Writer};
 use super::clock::Clock;
 use crate::rules::{self, Caller, Refusal};
-use crate::wire::Time;
 use crate::wire::feed::Snapshot;
 use crate::wire::id::Slug;
 use crate::wire::pulse::{Pulse, PulseReport};
@@ -61,74 +67,6 @@ impl Default for Options {
     }
 }
 
-/// Why a call to the store was not done. `Display` is for whoever called.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum CallError {
-    /// The call is at fault; the text names all its faults.
-    #[error("{0}")]
-    Refused(#[from] Refusal),
-    /// The room is at fault; nothing was stored, and the same call may succeed later.
-    #[error("{0}")]
-    Storage(String),
-}
-
-/// Why a database can't be used. `Display`: path, cause and remedy, in one sentence.
-#[derive(Debug, thiserror::Error)]
-#[error("{0}")]
-pub struct OpenError(String);
-
-/// One event of a room, as it goes to its watchers.
-#[derive(Debug, Clone)]
-pub struct Sent {
-    /// Its number in the project.
-    pub seq: u64,
-    /// A whole pulse frame as JSON, serialized once.
-    pub text: Arc<str>,
-}
-
-/// A run's record, as it goes to the watchers of its owner alone.
-#[derive(Debug, Clone)]
-pub struct RunSent {
-    /// Whose eyes it is for.
-    pub owner: Slug,
-    /// A whole run frame as JSON.
-    pub text: Arc<str>,
-}
-
-/// Where a watcher begins.
-#[derive(Debug)]
-pub enum Start {
-    /// The events that it missed, oldest first, whole frames as JSON; empty if none.
-    Missed(Vec<Arc<str>>),
-    /// The room as it is.
-    Snapshot {
-        /// The last event that the picture contains.
-        seq: u64,
-        /// Every agent's pulse in the order of their ids, without intents that have run out.
-        pulses: Vec<Arc<Pulse>>,
-        /// The newest events, oldest first, whole frames as JSON: as many as fit into one `recent` frame.
-        recent: Vec<Arc<str>>,
-    },
-}
-
-/// A watcher's place in a room: made under the lock that the publisher takes, so nothing is between
-/// `start` and the first of `frames`.
-#[derive(Debug)]
-pub struct Subscription {
-    /// Which database the numbers belong to.
-    pub epoch: Arc<str>,
-    /// The room's newest event.
-    pub seq: u64,
-    /// The room's clock.
-    pub server_time: Time,
-    /// What to send first.
-    pub start: Start,
-    /// Everything after `seq`.
-    pub frames: broadcast::Receiver<Sent>,
-    /// Records of runs from now on, of all owners: send on only the watcher's own, and only to a person.
-    pub runs: broadcast::Receiver<RunSent>,
-}
-
 /// The room's memory and its database. Cheap to clone.
 #[derive(Debug, Clone)]
 pub struct Store(Arc<Inner>);
@@ -142,6 +80,9 @@ struct Inner {
     /// For what memory does not hold: pages of run records and old events. `None` once closed.
     reader: Arc<Mutex<Option<Connection>>>,
     jobs: mpsc::Sender<Job>,
+    writer: JoinHandle<()>,
+    closing: AtomicBool,
+    trouble: Arc<Trouble>,
 }
 
 impl Store {
@@ -161,7 +102,9 @@ impl Store {
         // Before the keys are read: one that is revoked from here on is seen as a change.
         let seen = writer::data_version(&connection).map_err(wrong)?;
         let rooms = Rooms::read(&connection, Arc::clone(&epoch), options.clone()).map_err(wrong)?;
-        let keyring = Keyring::read(database.open_to_read()?, options.clock.clone()).map_err(wrong)?;
+        let trouble = Arc::new(Trouble::default());
+        let keyring = Keyring::read(database.open_to_read()?, options.clock.clone(), Arc::clone(&trouble))
+            .map_err(wrong)?;
         let (rooms, keyring) = (Arc::new(rooms), Arc::new(keyring));
         let reader = Arc::new(Mutex::new(Some(database.open_to_read()?)));
         let (jobs, receiver) = mpsc::channel();
@@ -171,13 +114,25 @@ impl Store {
             keyring: Arc::clone(&keyring),
             options: options.clone(),
             seen,
+            trouble: Arc::clone(&trouble),
             lock,
         };
-        std::thread::Builder::new()
+        let writer = std::thread::Builder::new()
             .name("room-writer".to_owned())
-            .spawn(move || writer.work(&receiver))
+            .spawn(move || {
+                // A fault of ours; what it was has gone to stderr.
+                if catch_unwind(AssertUnwindSafe(|| writer.work(&receiver))).is_err() {
+                    tracing::error!("the room has broken down and takes no more calls: restart it");
+                }
+            })
             .map_err(|e| OpenError(format!("the room's writing thread can't be started: {e}")))?;
-        Ok(Self(Arc::new(Inner { epoch, options, rooms, keyring, reader, jobs })))
+        let closing = AtomicBool::new(false);
+        Ok(Self(Arc::new(Inner { epoch, options, rooms, keyring, reader, jobs, writer, closing, trouble })))
+    }
+
+    /// Whether it takes calls: not once it is closed, nor after its writing thread has failed.
+    pub fn works(&self) -> bool {
+        !self.0.writer.is_finished()
     }
 
     /// Which database this is: random, made with it.
@@ -292,6 +247,7 @@ impl Store {
     /// come later are answered with an error.
     pub async fn close(&self) {
         let (closed, done) = oneshot::channel();
+        self.0.closing.store(true, Ordering::Relaxed);
         self.0.keyring.close();
         let reader = Arc::clone(&self.0.reader);
         // A page may still be being read; waiting for it is not for this thread.
@@ -309,10 +265,26 @@ impl Store {
         Err(self.no_such_project(caller, project.as_str()).into())
     }
 
+    /// Ends the writing thread as a fault of ours would.
+    #[cfg(test)]
+    pub(super) fn break_down(&self) {
+        let _ = self.0.jobs.send(Job::Panic);
+    }
+
     async fn ask<T>(&self, job: impl FnOnce(Answer<T>) -> Job) -> Result<T, CallError> {
         let (answer, answered) = oneshot::channel();
-        self.0.jobs.send(job(answer)).map_err(|_| stopping())?;
-        answered.await.unwrap_or_else(|_| Err(stopping()))
+        self.0.jobs.send(job(answer)).map_err(|_| self.gone())?;
+        answered.await.unwrap_or_else(|_| Err(self.gone()))
+    }
+
+    /// Why there is no answer.
+    fn gone(&self) -> CallError {
+        if self.0.closing.load(Ordering::Relaxed) {
+            return stopping();
+        }
+        let why =
+            "the room has broken down and takes no more calls; tell whoever runs the room to restart it";
+        CallError::Storage(why.to_owned())
     }
 
     /// Asks the database on a thread that may wait.
@@ -320,10 +292,10 @@ impl Store {
         &self,
         question: impl FnOnce(&Connection) -> rusqlite::Result<T> + Send + 'static,
     ) -> Result<T, CallError> {
-        let reader = Arc::clone(&self.0.reader);
+        let (reader, trouble) = (Arc::clone(&self.0.reader), Arc::clone(&self.0.trouble));
         let asked = tokio::task::spawn_blocking(move || match lock(&reader).as_ref() {
             Some(connection) => question(connection).map_err(|error| {
-                tracing::error!(%error, "the database could not be read");
+                trouble.say(&error, "the database could not be read");
                 CallError::Storage(words(&error))
             }),
             None => Err(stopping()),
