@@ -172,6 +172,21 @@ struct ServeArgs {
     /// A web page that may call this room, as browsers name it in Origin; may be given again
     #[arg(long = "allow-origin", value_name = "ORIGIN")]
     allow_origins: Vec<String>,
+    /// Calls a second that one key may make, and four times as many at once; or off
+    #[arg(long, value_name = "N|off", default_value = "50", value_parser = rate)]
+    rate: Rate,
+}
+
+/// Calls a second; `None`: any number.
+#[derive(Debug, Clone, Copy)]
+struct Rate(Option<u32>);
+
+fn rate(text: &str) -> Result<Rate, String> {
+    match text.parse() {
+        _ if text == "off" => Ok(Rate(None)),
+        Ok(1..=1_000_000) => Ok(Rate(text.parse().ok())),
+        _ => Err("must be a whole number from 1 to 1000000, or off".to_owned()),
+    }
 }
 
 #[derive(Debug, Subcommand)]

@@ -80,6 +80,7 @@ async fn case_f06_a_database_that_may_not_grow_is_full_in_words_and_recovers() {
 /// The same on a disk that is really full: a small tmpfs that only the room's process sees, and that goes with it.
 #[cfg(target_os = "linux")]
 #[tokio::test]
+#[expect(clippy::print_stderr, reason = "where it can't be shown, that is said")]
 async fn case_f06_a_full_disk_is_told_as_such_and_recovers() {
     let folder = tempfile::tempdir().unwrap();
     let disk = folder.path().join("disk");
@@ -162,6 +163,31 @@ async fn case_f05_damage_while_the_room_runs_is_told_to_callers_and_once_to_the_
     assert_eq!(room.get("", "/healthz").await.0, 200, "it still watches");
 }
 
+#[tokio::test]
+async fn a_key_or_room_that_can_t_be_looked_up_is_not_called_unknown() {
+    let mut shape = Shape::default();
+    shape.store.keys_reread = std::time::Duration::from_hours(1);
+    let room = Room::with(shape).await;
+    let everywhere = room.key("person", "acme", &[]);
+    let agent = room.key("client", "acme/builder", &[]);
+    assert_eq!(room.get(&everywhere, "/v1/me").await.0, 200);
+    assert_eq!(room.get(&agent, "/v1/me").await.0, 200);
+    let new = room.key("person", "acme", &["website-v2"]);
+    let sql = rusqlite::Connection::open(&room.db).unwrap();
+    // Tables that are gone stand for anything that SQLite can't do.
+    sql.execute_batch("ALTER TABLE credentials RENAME TO c; ALTER TABLE projects RENAME TO p").unwrap();
+    for (key, route) in [(&new, "/v1/me"), (&everywhere, "/v1/projects/website-v2/pulse")] {
+        let (status, problem) = room.get(key, route).await;
+        assert_eq!(status, 503, "{route}: {problem}");
+        assert!(problem["detail"].as_str().unwrap().contains("Try again later"), "{problem}");
+    }
+    let call = json!({"project": "website-v2", "doing": ""});
+    told(room.call(&agent, "update_pulse", call.clone()).await, "the room's storage did not do it");
+    sql.execute_batch("ALTER TABLE c RENAME TO credentials; ALTER TABLE p RENAME TO projects").unwrap();
+    assert_eq!(room.get(&new, "/v1/me").await.0, 200);
+    room.pulse(&agent, call).await;
+}
+
 fn run_id(n: usize) -> String {
     format!("4f7c2a9e-3b1d-4c8e-9a6f-{n:012}")
 }
@@ -170,8 +196,7 @@ fn run_id(n: usize) -> String {
 async fn case_f01_a_process_that_holds_the_database_loses_no_call() {
     const AGENTS: usize = 20;
     const EACH: usize = 50;
-    let shape = Shape::default();
-    let room = Room::with(shape).await;
+    let room = Room::open().await;
     let person = room.key("person", "acme", &["website-v2"]);
     let keys: Vec<String> =
         (0..AGENTS).map(|n| room.key("client", &format!("acme/a{n}"), &["website-v2"])).collect();
@@ -230,7 +255,7 @@ async fn case_f03_the_log_stays_bounded_and_is_gone_after_a_clean_stop() {
     let folder = tempfile::tempdir().unwrap();
     let db = folder.path().join("room.db");
     let key = make_key(&db, "client", "acme/builder", &["website-v2"]);
-    let mut served = Served::start_as(folder.path(), How::default());
+    let mut served = Served::start_as(folder.path(), How { more: vec!["--rate", "off"], ..How::default() });
     let room = served.caller();
     let mut watcher = Watcher::open(&room, &key, "website-v2", None).await.unwrap();
     watcher.picture().await;

@@ -11,7 +11,7 @@ use tokio_util::sync::CancellationToken;
 use super::{Environment, ServeArgs, addresses};
 use crate::config::{Folders, Surroundings};
 use crate::server::store::{self, Store};
-use crate::server::{self, log};
+use crate::server::{self, descriptors, log};
 
 pub(super) fn run(args: ServeArgs, insecure: bool) -> anyhow::Result<()> {
     let filter = std::env::var("PRICKLE_LOG").unwrap_or_default();
@@ -21,6 +21,7 @@ pub(super) fn run(args: ServeArgs, insecure: bool) -> anyhow::Result<()> {
 }
 
 async fn room(args: ServeArgs, insecure: bool) -> anyhow::Result<()> {
+    let descriptors = descriptors::raise();
     // Before the database: a room that can't listen leaves it untouched.
     let listener = listen(&args.addr, insecure).await?;
     let at = listener.local_addr().context("the listener has no address")?;
@@ -30,12 +31,14 @@ async fn room(args: ServeArgs, insecure: bool) -> anyhow::Result<()> {
         None => Folders::find(&Surroundings::real())?.database(),
     };
     let store = Store::open(&database, store::Options::default()).map_err(|e| Environment(e.to_string()))?;
-    tracing::info!(%at, database = %database.display(), "the room is open");
+    let descriptors = descriptors.map_or_else(|| "any number".to_owned(), |most| most.to_string());
+    tracing::info!(%at, database = %database.display(), descriptors, "the room is open");
     let mut out = std::io::stdout();
     writeln!(out, "listening on http://{at}").and_then(|()| out.flush()).context("can't write to stdout")?;
     let options = server::Options {
         allow_hosts: args.allow_hosts,
         allow_origins: args.allow_origins,
+        rate: args.rate.0,
         ..server::Options::default()
     };
     server::serve(listener, store, options, stopped).await?;

@@ -21,6 +21,8 @@ use tokio_util::task::TaskTracker;
 use tower::ServiceExt;
 
 use super::Options;
+use super::complaint::Complaint;
+use super::limits::Peer;
 use super::socket::Impatient;
 
 /// How a room's connections learn that it stops.
@@ -36,6 +38,7 @@ pub(super) struct Stop {
 
 /// Serves `app` on `listener` until `stop.soon`; the listener is closed on return, connections may live on.
 pub(super) async fn accept(listener: TcpListener, app: Router, options: Arc<Options>, stop: Stop) {
+    let no_room = Complaint::default();
     loop {
         let accepted = tokio::select! {
             biased;
@@ -43,14 +46,20 @@ pub(super) async fn accept(listener: TcpListener, app: Router, options: Arc<Opti
             accepted = listener.accept() => accepted,
         };
         match accepted {
-            Ok((stream, _)) => {
-                let connection = connection(stream, app.clone(), Arc::clone(&options), stop.clone());
+            Ok((stream, peer)) => {
+                if no_room.settle() {
+                    tracing::info!("connections are taken again");
+                }
+                let peer = Peer(peer.ip());
+                let connection = connection(stream, peer, app.clone(), Arc::clone(&options), stop.clone());
                 stop.tasks.spawn(connection);
             }
             Err(error) if only_that_connection(&error) => {}
             Err(error) => {
                 // Out of file descriptors or memory: the connection waits in the backlog, the room lives.
-                tracing::warn!(%error, "no new connection can be taken now; trying again");
+                if let Some(unsaid) = no_room.raise() {
+                    tracing::warn!(%error, unsaid, "no new connection can be taken now; trying again");
+                }
                 sleep(options.accept_pause).await;
             }
         }
@@ -67,12 +76,13 @@ fn only_that_connection(error: &io::Error) -> bool {
     )
 }
 
-async fn connection(stream: TcpStream, app: Router, options: Arc<Options>, stop: Stop) {
+async fn connection(stream: TcpStream, peer: Peer, app: Router, options: Arc<Options>, stop: Stop) {
     let io = TokioIo::new(Impatient::new(stream, options.stall, options.send_buffer));
     let begun = Arc::new(AtomicBool::new(false));
     let service = {
         let begun = Arc::clone(&begun);
-        hyper::service::service_fn(move |request: Request<Incoming>| {
+        hyper::service::service_fn(move |mut request: Request<Incoming>| {
+            request.extensions_mut().insert(peer);
             begun.store(true, Ordering::Relaxed);
             answer(app.clone(), request)
         })

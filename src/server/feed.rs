@@ -55,13 +55,13 @@ pub(super) async fn feed(
     upgrade: Result<WebSocketUpgrade, WebSocketUpgradeRejection>,
 ) -> Result<Response, Problem> {
     let name = name.map(|Path(name)| name).unwrap_or_default();
-    let project = project(&room, &caller, &name)?;
+    let project = project(&room, &caller, &name).await?;
     // A place that can't be read is no place: the watcher gets the whole picture.
     let after = asked.ok().and_then(|Query(asked)| place(&asked.after?));
     let upgrade = upgrade.map_err(|_| {
         Problem::new(StatusCode::UPGRADE_REQUIRED, "A feed is a WebSocket: ask for an upgrade to one.")
     })?;
-    let held = room.stop.tasks.token();
+    let held = (room.stop.tasks.token(), room.limits.feed(&caller.owner)?);
     Ok(upgrade
         .read_buffer_size(READ_BUFFER)
         .write_buffer_size(WRITE_BUFFER)

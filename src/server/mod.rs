@@ -8,8 +8,10 @@ mod auth;
 mod body;
 pub mod clock;
 mod complaint;
+pub mod descriptors;
 mod feed;
 mod guard;
+mod limits;
 pub mod log;
 mod mcp;
 mod problem;
@@ -33,6 +35,7 @@ use tokio_util::sync::CancellationToken;
 
 use accept::Stop;
 use guard::Guard;
+use limits::Limits;
 use problem::Problem;
 use store::Store;
 
@@ -54,6 +57,12 @@ pub struct Options {
     pub header_timeout: Duration,
     /// A request's body must be there within this time.
     pub body_timeout: Duration,
+    /// Calls a second that one key may make on `/mcp`, and four times as many at once; `None`: any number.
+    pub rate: Option<u32>,
+    /// Sign-ins a minute with unknown keys that one address may make.
+    pub sign_ins: u32,
+    /// Feeds that one owner's keys may hold open together.
+    pub feeds: usize,
     /// How long the rest of a body that was refused is still taken in, so that the refusal gets through.
     pub linger: Duration,
     /// How long a closing feed waits for its watcher to take the close frame and answer it.
@@ -78,6 +87,9 @@ impl Default for Options {
             stall: Duration::from_secs(25),
             header_timeout: Duration::from_secs(30),
             body_timeout: Duration::from_secs(15),
+            rate: Some(50),
+            sign_ins: 20,
+            feeds: 2048,
             linger: Duration::from_secs(2),
             farewell: Duration::from_millis(500),
             grace: Duration::from_millis(1500),
@@ -93,7 +105,15 @@ impl Default for Options {
 pub(crate) struct Room {
     store: Store,
     options: Arc<Options>,
+    limits: Arc<Limits>,
     stop: Stop,
+}
+
+impl Room {
+    fn new(store: Store, options: Options, stop: Stop) -> Self {
+        let limits = Arc::new(Limits::new(&options));
+        Self { store, options: Arc::new(options), limits, stop }
+    }
 }
 
 /// Runs a room on `listener` until `shutdown`, then ends it in order: no new connections, watchers are told
@@ -109,7 +129,7 @@ pub async fn serve(
 ) -> io::Result<()> {
     let bound = listener.local_addr()?.ip();
     let stop = Stop { soon: shutdown, ..Stop::default() };
-    let room = Room { store, options: Arc::new(options), stop: stop.clone() };
+    let room = Room::new(store, options, stop.clone());
     let app = router(&room, bound).map_err(io::Error::other)?;
 
     accept::accept(listener, app, Arc::clone(&room.options), stop.clone()).await;
@@ -167,8 +187,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("room.db");
         let store = Store::open(&path, store::Options::default()).unwrap();
-        let room =
-            Room { store: store.clone(), options: Arc::new(Options::default()), stop: Stop::default() };
+        let room = Room::new(store.clone(), Options::default(), Stop::default());
         let app = router(&room, "127.0.0.1".parse().unwrap()).unwrap();
         let health = async || {
             let asked = Request::get("/healthz").header("host", "localhost").body(Body::empty()).unwrap();

@@ -52,6 +52,6 @@ pub(super) async fn pulse(
     name: Result<Path<String>, PathRejection>,
 ) -> Result<Json<Snapshot>, Problem> {
     let name = name.map(|Path(name)| name).unwrap_or_default();
-    let project = project(&room, &caller, &name)?;
+    let project = project(&room, &caller, &name).await?;
     Ok(Json(room.store.snapshot(&project)))
 }

@@ -15,6 +15,7 @@ pub struct Served {
     pub db: PathBuf,
     pub port: u16,
     pub log: PathBuf,
+    more: Vec<String>,
     child: Child,
 }
 
@@ -64,10 +65,11 @@ impl Served {
             wrapped.envs(command.get_envs().filter_map(|(name, value)| Some((name, value?))));
             command = wrapped;
         }
+        let more: Vec<String> = how.more.iter().map(ToString::to_string).collect();
         let mut child = command
             .args(["serve", "--addr", &format!("127.0.0.1:{}", how.port), "--db"])
             .arg(&db)
-            .args(how.more)
+            .args(&more)
             .stdin(Stdio::null())
             .stdout(Stdio::piped())
             .stderr(errors)
@@ -86,7 +88,7 @@ impl Served {
         });
         let port = first.strip_prefix("listening on http://127.0.0.1:").and_then(|port| port.parse().ok());
         let port = port.unwrap_or_else(|| panic!("the first line is {first:?}"));
-        Self { db, port, log, child }
+        Self { db, port, log, more, child }
     }
 
     pub fn caller(&self) -> Caller {
@@ -103,10 +105,11 @@ impl Served {
         self.child.wait().unwrap();
     }
 
-    /// Starts it again, on the same database and port.
+    /// Starts it again, on the same database and port, with the same further arguments.
     pub fn again(&mut self) {
         let folder = self.db.parent().unwrap().to_owned();
-        let again = Self::start(&folder, self.port);
+        let more = self.more.iter().map(String::as_str).collect();
+        let again = Self::start_as(&folder, How { port: self.port, more, ..How::default() });
         drop(std::mem::replace(self, again));
     }
 

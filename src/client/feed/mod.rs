@@ -245,9 +245,10 @@ impl Task {
                 }
                 End::Gap => {
                     self.order.forget();
-                    self.wait("the room leaves out events".into(), wake).await?;
+                    self.wait("the room leaves out events".into(), Duration::ZERO, wake).await?;
                 }
-                End::Lost(why) => self.wait(why, wake).await?,
+                End::Lost(why) => self.wait(why, Duration::ZERO, wake).await?,
+                End::Later(why, asked) => self.wait(why, asked, wake).await?,
                 End::Refused(why) => {
                     self.out.tell(News::Refused { why }).await?;
                     wake.await;
@@ -257,8 +258,14 @@ impl Task {
         }
     }
 
-    async fn wait(&mut self, why: String, wake: impl Future<Output = ()>) -> Result<(), Gone> {
-        let retry_in = self.backoff.next();
+    /// `asked`: how long the room wants us to wait.
+    async fn wait(
+        &mut self,
+        why: String,
+        asked: Duration,
+        wake: impl Future<Output = ()>,
+    ) -> Result<(), Gone> {
+        let retry_in = self.backoff.next().max(self.backoff.at_least(asked));
         self.out.tell(News::Lost { why, retry_in }).await?;
         tokio::select! {
             () = tokio::time::sleep(retry_in) => {}

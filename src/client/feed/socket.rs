@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use futures_util::{SinkExt, StreamExt};
-use reqwest::header::{AUTHORIZATION, HeaderValue, USER_AGENT};
+use reqwest::header::{AUTHORIZATION, HeaderValue, RETRY_AFTER, USER_AGENT};
 use rustls::pki_types::ServerName;
 use serde::Deserialize;
 use serde_json::Value;
@@ -36,6 +36,8 @@ pub(super) enum End {
     Gap,
     /// It may come back by itself.
     Lost(String),
+    /// It may, but not before this time.
+    Later(String, Duration),
     /// It will not.
     Refused(String),
 }
@@ -130,7 +132,12 @@ async fn explain(failure: Failure, access: &Access, project: &Slug, options: &Op
         };
     }
     let body = answer.body().as_deref().unwrap_or_default();
-    words::status(status, body, access, Some(project.as_str())).into()
+    // In seconds; the other way to write it, a date, is for caches.
+    let later = answer.headers().get(RETRY_AFTER).and_then(|value| value.to_str().ok()?.trim().parse().ok());
+    match (words::status(status, body, access, Some(project.as_str())).into(), later) {
+        (End::Lost(why), Some(seconds)) => End::Later(why, Duration::from_secs(seconds)),
+        (end, _) => end,
+    }
 }
 
 async fn listen(

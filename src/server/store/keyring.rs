@@ -61,24 +61,27 @@ impl Keyring {
         Ok(Self { connection: Mutex::new(Some(connection)), known, reread, clock, trouble })
     }
 
-    /// Whose token this is. What memory does not know is looked up in the database.
-    pub(super) fn authenticate(&self, token: &str) -> Option<Arc<Caller>> {
-        let hash = keys::hash(token)?;
-        let found = self.with_known(|known| known.by_hash.get(&hash).cloned());
-        let entry = found.or_else(|| self.look_up(&hash))?;
+    /// Whose token this is, as far as memory knows.
+    pub(super) fn known(&self, hash: &Hash) -> Option<Arc<Caller>> {
+        let entry = self.with_known(|known| known.by_hash.get(hash).cloned())?;
         entry.used.fetch_max(self.clock.now().timestamp_millis(), Ordering::Relaxed);
         Some(Arc::clone(&entry.caller))
     }
 
-    fn look_up(&self, hash: &Hash) -> Option<Arc<Entry>> {
+    /// Whose token this is. What memory does not know is looked up in the database, which the thread waits for.
+    pub(super) fn authenticate(&self, hash: &Hash) -> rusqlite::Result<Option<Arc<Caller>>> {
+        if let Some(known) = self.known(hash) {
+            return Ok(Some(known));
+        }
+        self.look_up(hash)
+            .inspect_err(|error| self.trouble.say(error, "an unknown key could not be looked up"))?;
+        Ok(self.known(hash))
+    }
+
+    fn look_up(&self, hash: &Hash) -> rusqlite::Result<()> {
         let connection = self.connection();
-        let live = match keys::live(connection.as_ref()?, Some(hash)) {
-            Ok(live) => live.into_iter().next()?,
-            Err(error) => {
-                self.trouble.say(&error, "an unknown key could not be looked up");
-                return None;
-            }
-        };
+        let Some(connection) = connection.as_ref() else { return Ok(()) };
+        let Some(live) = keys::live(connection, Some(hash))?.into_iter().next() else { return Ok(()) };
         let mut known = self.known.write().unwrap_or_else(PoisonError::into_inner);
         // Another look-up of the same key may have been first.
         let entry = known.by_hash.entry(*hash).or_insert_with(|| Arc::new(Entry::new(live)));
@@ -87,7 +90,7 @@ impl Keyring {
         if let Scope::Some(projects) = &entry.caller.scope {
             known.projects.extend(projects.iter().cloned());
         }
-        Some(entry)
+        Ok(())
     }
 
     /// Whether the key is not revoked, as far as is known.
@@ -108,27 +111,25 @@ impl Keyring {
         }
     }
 
-    /// Whether the project exists and the caller may enter it. What memory does not know is looked up.
-    pub(super) fn sees(&self, caller: &Caller, project: &Slug) -> bool {
-        if !caller.scope.holds(project) {
-            return false;
-        }
-        if self.with_known(|known| known.projects.contains(project)) {
-            return true;
+    /// Whether the project exists, as far as memory knows.
+    pub(super) fn is_known(&self, project: &Slug) -> bool {
+        self.with_known(|known| known.projects.contains(project))
+    }
+
+    /// Whether the project exists. What memory does not know is looked up, which the thread waits for.
+    pub(super) fn exists(&self, project: &Slug) -> rusqlite::Result<bool> {
+        if self.is_known(project) {
+            return Ok(true);
         }
         let connection = self.connection();
-        match connection.as_ref().map(|connection| keys::is_project(connection, project)) {
-            Some(Ok(true)) => {
-                let mut known = self.known.write().unwrap_or_else(PoisonError::into_inner);
-                known.projects.insert(project.clone());
-                true
-            }
-            Some(Err(error)) => {
-                self.trouble.say(&error, "an unknown project could not be looked up");
-                false
-            }
-            Some(Ok(false)) | None => false,
+        let Some(connection) = connection.as_ref() else { return Ok(false) };
+        let found = keys::is_project(connection, project)
+            .inspect_err(|error| self.trouble.say(error, "an unknown project could not be looked up"))?;
+        if found {
+            let mut known = self.known.write().unwrap_or_else(PoisonError::into_inner);
+            known.projects.insert(project.clone());
         }
+        Ok(found)
     }
 
     /// Reads everything anew, because another process has written.
@@ -205,6 +206,52 @@ mod tests {
     use crate::rules::Kind;
     use crate::server::store::keys::{Holder, KeyStore, NewKey};
     use crate::server::store::{Options, Store};
+
+    #[tokio::test]
+    async fn a_look_up_that_takes_long_holds_up_nobody_else() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("room.db");
+        let store = Store::open(&path, Options::default()).unwrap();
+        let key = NewKey {
+            kind: Kind::Person,
+            holder: Holder::Owner("acme".parse().unwrap()),
+            scope: Scope::All,
+            task: None,
+            label: None,
+        };
+        let token = KeyStore::open(&path).unwrap().create(&key, chrono::Utc::now()).unwrap();
+        let caller = store.authenticate(token.as_str()).unwrap();
+        // Another thread is at the database until it is told to leave it.
+        let (leave, left) = std::sync::mpsc::channel();
+        let (there, is_there) = std::sync::mpsc::channel();
+        let keyring = Arc::clone(&store.0.keyring);
+        let busy = std::thread::spawn(move || {
+            let _connection = keyring.connection();
+            there.send(()).unwrap();
+            left.recv_timeout(Duration::from_secs(10)).is_ok()
+        });
+        is_there.recv().unwrap();
+        let unknown = |n: u32| format!("prk_{n:043}");
+        let mut asked = tokio::task::JoinSet::new();
+        for n in 0..50 {
+            let (looks, enters, caller) = (store.clone(), store.clone(), Arc::clone(&caller));
+            asked.spawn(async move { looks.look_up(&unknown(n)).await.unwrap().is_none() });
+            asked.spawn(async move { !enters.enters(&caller, &"absent".parse().unwrap()).await.unwrap() });
+        }
+        // This runtime has one thread, and it still runs.
+        for _ in 0..100 {
+            tokio::task::yield_now().await;
+        }
+        assert_eq!(asked.len(), 100);
+        assert!(asked.try_join_next().is_none(), "nobody has an answer yet");
+        assert!(
+            store.look_up(token.as_str()).await.unwrap().is_some(),
+            "what memory knows needs no database"
+        );
+        leave.send(()).unwrap();
+        assert!(busy.join().unwrap(), "the runtime's thread was held up");
+        assert!(asked.join_all().await.into_iter().all(|unknown| unknown));
+    }
 
     #[test]
     fn a_key_that_is_revoked_while_the_room_opens_is_not_missed() {

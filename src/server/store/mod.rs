@@ -82,6 +82,7 @@ struct Inner {
     jobs: mpsc::Sender<Job>,
     writer: JoinHandle<()>,
     closing: AtomicBool,
+    looking_up: Arc<tokio::sync::Mutex<()>>,
     trouble: Arc<Trouble>,
 }
 
@@ -126,8 +127,18 @@ impl Store {
                 }
             })
             .map_err(|e| OpenError(format!("the room's writing thread can't be started: {e}")))?;
-        let closing = AtomicBool::new(false);
-        Ok(Self(Arc::new(Inner { epoch, options, rooms, keyring, reader, jobs, writer, closing, trouble })))
+        Ok(Self(Arc::new(Inner {
+            epoch,
+            options,
+            rooms,
+            keyring,
+            reader,
+            jobs,
+            writer,
+            closing: AtomicBool::new(false),
+            looking_up: Arc::default(),
+            trouble,
+        })))
     }
 
     /// Whether it takes calls: not once it is closed, nor after its writing thread has failed.
@@ -145,10 +156,24 @@ impl Store {
         &self.0.options.clock
     }
 
-    /// Whose token this is; `None` for an unknown or revoked one. An unknown one is looked up in the
-    /// database first, so that a new key works at once.
+    /// Whose token this is, as far as memory knows.
+    pub fn known(&self, token: &str) -> Option<Arc<Caller>> {
+        self.0.keyring.known(&keys::hash(token)?)
+    }
+
+    /// Whose token this is; `None` for an unknown or revoked one. What memory does not know is looked up in the
+    /// database, so that a new key works at once. One look-up at a time: strangers must not take every thread.
+    pub async fn look_up(&self, token: &str) -> Result<Option<Arc<Caller>>, CallError> {
+        let Some(hash) = keys::hash(token) else { return Ok(None) };
+        if let Some(known) = self.0.keyring.known(&hash) {
+            return Ok(Some(known));
+        }
+        self.patiently(move |keyring| keyring.authenticate(&hash)).await
+    }
+
+    /// [`Store::look_up`] for a thread that may wait.
     pub fn authenticate(&self, token: &str) -> Option<Arc<Caller>> {
-        self.0.keyring.authenticate(token)
+        self.0.keyring.authenticate(&keys::hash(token)?).ok()?
     }
 
     /// Whether the key is still good.
@@ -166,12 +191,24 @@ impl Store {
         self.0.keyring.projects(caller)
     }
 
-    /// Whether the project exists and the caller may enter it.
-    pub fn sees(&self, caller: &Caller, project: &Slug) -> bool {
-        self.0.keyring.sees(caller, project)
+    /// Whether the project exists and the caller may enter it. What memory does not know is looked up.
+    pub async fn enters(&self, caller: &Caller, project: &Slug) -> Result<bool, CallError> {
+        if !caller.scope.holds(project) {
+            return Ok(false);
+        }
+        if self.0.keyring.is_known(project) {
+            return Ok(true);
+        }
+        let project = project.clone();
+        self.patiently(move |keyring| keyring.exists(&project)).await
     }
 
-    /// What to answer where [`Store::sees`] says no, or where the text is no slug at all.
+    /// [`Store::enters`] for a thread that may wait.
+    pub fn sees(&self, caller: &Caller, project: &Slug) -> bool {
+        caller.scope.holds(project) && self.0.keyring.exists(project).unwrap_or_default()
+    }
+
+    /// What to answer where [`Store::enters`] says no, or where the text is no slug at all.
     pub fn no_such_project(&self, caller: &Caller, project: &str) -> Refusal {
         rules::no_such_project(project, &self.projects(caller))
     }
@@ -183,13 +220,13 @@ impl Store {
         caller: Arc<Caller>,
         report: PulseReport,
     ) -> Result<Option<Arc<Pulse>>, CallError> {
-        self.enter(&caller, &report.project)?;
+        self.enter(&caller, &report.project).await?;
         self.ask(|answer| Job::Pulse { caller, report: Box::new(report), answer }).await
     }
 
     /// Takes a runner's report of a run. Answers after the record is durable.
     pub async fn report_run(&self, caller: Arc<Caller>, report: RunReport) -> Result<Run, CallError> {
-        self.enter(&caller, &report.project)?;
+        self.enter(&caller, &report.project).await?;
         self.ask(|answer| Job::Run { caller, report, answer }).await
     }
 
@@ -258,8 +295,8 @@ impl Store {
     }
 
     /// The same refusal for a project that does not exist and for one that is not the caller's to enter.
-    fn enter(&self, caller: &Caller, project: &Slug) -> Result<(), CallError> {
-        if self.sees(caller, project) {
+    async fn enter(&self, caller: &Caller, project: &Slug) -> Result<(), CallError> {
+        if self.enters(caller, project).await? {
             return Ok(());
         }
         Err(self.no_such_project(caller, project.as_str()).into())
@@ -285,6 +322,22 @@ impl Store {
         let why =
             "the room has broken down and takes no more calls; tell whoever runs the room to restart it";
         CallError::Storage(why.to_owned())
+    }
+
+    /// Asks the keyring what may take it to the database, on a thread that may wait; one at a time.
+    async fn patiently<T: Send + 'static>(
+        &self,
+        question: impl FnOnce(&Keyring) -> rusqlite::Result<T> + Send + 'static,
+    ) -> Result<T, CallError> {
+        // Held by the look-up itself: it goes on where whoever asked has gone.
+        let alone = Arc::clone(&self.0.looking_up).lock_owned().await;
+        let keyring = Arc::clone(&self.0.keyring);
+        let look = move || {
+            let _alone = alone;
+            question(&keyring)
+        };
+        let asked = tokio::task::spawn_blocking(look).await;
+        asked.map_err(|_| stopping())?.map_err(|error| CallError::Storage(words(&error)))
     }
 
     /// Asks the database on a thread that may wait.
