@@ -36,10 +36,10 @@ impl FromRequestParts<Room> for Signed {
     }
 }
 
-/// The caller of a route that exists only for people who may read their agents' run records.
-pub(super) struct RunReader(pub Arc<Caller>);
+/// The caller of a route that exists only for people: what their agents' runs came to, and how far they have come.
+pub(super) struct Person(pub Arc<Caller>);
 
-impl FromRequestParts<Room> for RunReader {
+impl FromRequestParts<Room> for Person {
     type Rejection = Problem;
 
     async fn from_request_parts(parts: &mut Parts, room: &Room) -> Result<Self, Problem> {

@@ -123,8 +123,9 @@ impl ServerHandler for Mcp {
     async fn list_tools(
         &self,
         _page: Option<PaginatedRequestParams>,
-        _context: RequestContext<RoleServer>,
+        context: RequestContext<RoleServer>,
     ) -> Result<ListToolsResult, ErrorData> {
+        self.store.tools_listed(&*caller(&context)?);
         Ok(ListToolsResult::with_all_items(self.tools.to_vec()))
     }
 
@@ -148,10 +149,7 @@ impl ServerHandler for Mcp {
         call: CallToolRequestParams,
         context: RequestContext<RoleServer>,
     ) -> Result<CallToolResponse, ErrorData> {
-        let caller =
-            context.extensions.get::<Parts>().and_then(|parts| parts.extensions.get::<Arc<Caller>>());
-        let caller =
-            caller.cloned().ok_or_else(|| ErrorData::internal_error("the call came unsigned", None))?;
+        let caller = caller(&context)?;
         let arguments = call.arguments.unwrap_or_default();
         let answer = match call.name.as_ref() {
             UPDATE_PULSE => self.update_pulse(caller, &arguments).await,
@@ -184,6 +182,12 @@ impl Mcp {
         let run = self.store.report_run(caller, report).await?;
         Ok(json!({ "run": run }))
     }
+}
+
+/// Who calls, as `auth::signed` left it at the request.
+fn caller(context: &RequestContext<RoleServer>) -> Result<Arc<Caller>, ErrorData> {
+    let caller = context.extensions.get::<Parts>().and_then(|parts| parts.extensions.get::<Arc<Caller>>());
+    caller.cloned().ok_or_else(|| ErrorData::internal_error("the call came unsigned", None))
 }
 
 fn refused(faults: Vec<schema::Fault>) -> CallError {

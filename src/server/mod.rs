@@ -4,6 +4,7 @@
 //! for agents, `feed`, `rooms` and `runs` for those who watch; `store` keeps everything.
 
 mod accept;
+mod agents;
 mod auth;
 mod body;
 pub mod clock;
@@ -157,6 +158,7 @@ fn router(room: &Room, bound: IpAddr) -> serde_json::Result<Router> {
         .route("/v1/projects", get(rooms::projects))
         .route("/v1/projects/{project}/pulse", get(rooms::pulse))
         .route("/v1/projects/{project}/feed", get(feed::feed))
+        .route("/v1/agents", get(agents::agents))
         .route("/v1/runs", get(runs::page))
         .merge(mcp)
         .fallback(async || Problem::nothing_here())

@@ -16,7 +16,7 @@ use super::OpenError;
 /// "prkl": says in the file's header whose it is.
 const APPLICATION_ID: i32 = 0x7072_6b6c;
 /// One step per version; a database of version n has had the first n.
-const MIGRATIONS: &[&str] = &[include_str!("schema.sql")];
+const MIGRATIONS: &[&str] = &[include_str!("schema.sql"), include_str!("schema-2.sql")];
 /// How long one process waits for another one's write.
 const BUSY: Duration = Duration::from_secs(5);
 

@@ -1,6 +1,6 @@
 //! The keys as the room holds them in memory, kept in step with the database that other processes write to.
 
-use std::collections::{BTreeSet, HashMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::atomic::{AtomicI64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
 use std::time::Duration;
@@ -8,11 +8,12 @@ use std::time::Duration;
 use rusqlite::Connection;
 use tokio::sync::watch;
 
-use super::keys::{self, Hash, Live};
+use super::agents::Keyed;
+use super::keys::{self, Hash, Live, Noted};
 use super::trouble::Trouble;
 use crate::rules::{Caller, Scope};
 use crate::server::clock::Clock;
-use crate::wire::id::Slug;
+use crate::wire::id::{AgentId, Slug};
 
 /// All live keys and all projects.
 #[derive(Debug)]
@@ -29,24 +30,55 @@ pub(super) struct Keyring {
 #[derive(Debug, Default)]
 struct Known {
     by_hash: HashMap<Hash, Arc<Entry>>,
-    live: HashSet<i64>,
+    by_key: HashMap<i64, Arc<Entry>>,
     projects: BTreeSet<Slug>,
 }
 
 #[derive(Debug)]
 struct Entry {
     caller: Arc<Caller>,
-    /// Milliseconds; 0: never.
-    used: AtomicI64,
-    /// What the database says of `used`.
-    noted: AtomicI64,
+    made_at: i64,
+    /// Milliseconds, here and below; 0: never.
+    first_used: AtomicI64,
+    last_used: AtomicI64,
+    tools_listed: AtomicI64,
+    /// What the database says of it.
+    noted: Mutex<Noted>,
 }
 
 impl Entry {
     fn new(live: Live) -> Self {
-        let noted = AtomicI64::new(live.last_used);
-        Self { caller: Arc::new(live.caller), used: AtomicI64::new(live.last_used), noted }
+        Self {
+            caller: Arc::new(live.caller),
+            made_at: live.made_at,
+            first_used: AtomicI64::new(live.noted.first_used),
+            last_used: AtomicI64::new(live.noted.last_used),
+            tools_listed: AtomicI64::new(live.noted.tools_listed),
+            noted: Mutex::new(live.noted),
+        }
     }
+
+    fn used(&self, at: i64) {
+        first(&self.first_used, at);
+        self.last_used.fetch_max(at, Ordering::Relaxed);
+    }
+
+    fn now(&self) -> Noted {
+        Noted {
+            first_used: self.first_used.load(Ordering::Relaxed),
+            last_used: self.last_used.load(Ordering::Relaxed),
+            tools_listed: self.tools_listed.load(Ordering::Relaxed),
+        }
+    }
+
+    fn noted(&self) -> MutexGuard<'_, Noted> {
+        self.noted.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Notes a moment unless there was one.
+fn first(moment: &AtomicI64, at: i64) {
+    let _ = moment.compare_exchange(0, at, Ordering::Relaxed, Ordering::Relaxed);
 }
 
 impl Keyring {
@@ -64,7 +96,7 @@ impl Keyring {
     /// Whose token this is, as far as memory knows.
     pub(super) fn known(&self, hash: &Hash) -> Option<Arc<Caller>> {
         let entry = self.with_known(|known| known.by_hash.get(hash).cloned())?;
-        entry.used.fetch_max(self.clock.now().timestamp_millis(), Ordering::Relaxed);
+        entry.used(self.clock.now().timestamp_millis());
         Some(Arc::clone(&entry.caller))
     }
 
@@ -86,7 +118,7 @@ impl Keyring {
         // Another look-up of the same key may have been first.
         let entry = known.by_hash.entry(*hash).or_insert_with(|| Arc::new(Entry::new(live)));
         let entry = Arc::clone(entry);
-        known.live.insert(entry.caller.key);
+        known.by_key.insert(entry.caller.key, Arc::clone(&entry));
         if let Scope::Some(projects) = &entry.caller.scope {
             known.projects.extend(projects.iter().cloned());
         }
@@ -95,7 +127,7 @@ impl Keyring {
 
     /// Whether the key is not revoked, as far as is known.
     pub(super) fn alive(&self, key: i64) -> bool {
-        self.with_known(|known| known.live.contains(&key))
+        self.with_known(|known| known.by_key.contains_key(&key))
     }
 
     /// Changes whenever keys were read anew.
@@ -143,25 +175,55 @@ impl Keyring {
         Ok(())
     }
 
-    /// The keys whose last use the database does not know, once it is `behind` by this much: key and time.
-    pub(super) fn unnoted(&self, behind: Duration) -> Vec<(i64, i64)> {
-        let behind = i64::try_from(behind.as_millis()).unwrap_or(i64::MAX);
+    /// The app behind this key has asked which tools there are.
+    pub(super) fn tools_listed(&self, key: i64) {
+        let now = self.clock.now().timestamp_millis();
+        self.with_known(|known| {
+            if let Some(entry) = known.by_key.get(&key) {
+                first(&entry.tools_listed, now);
+            }
+        });
+    }
+
+    /// The owner's agents that have a live key for the room, in the order of their ids, each with its newest.
+    pub(super) fn agents(&self, owner: &Slug, project: &Slug) -> Vec<Keyed> {
+        let mut newest: BTreeMap<AgentId, Keyed> = BTreeMap::new();
+        self.with_known(|known| {
+            for entry in known.by_key.values() {
+                let caller = &entry.caller;
+                let Some(agent) = &caller.agent else { continue };
+                let older = newest.get(agent).is_some_and(|other| other.key > caller.key);
+                if older || caller.owner != *owner || !caller.scope.holds(project) {
+                    continue;
+                }
+                let Noted { first_used, tools_listed, .. } = entry.now();
+                let (agent, made_at) = (agent.clone(), entry.made_at);
+                let keyed = Keyed { key: caller.key, agent, made_at, first_used, tools_listed };
+                newest.insert(keyed.agent.clone(), keyed);
+            }
+        });
+        newest.into_values().collect()
+    }
+
+    /// The keys of whose use the database does not know: anything that was the first of its kind, and a last use
+    /// once it is `behind` by this much.
+    pub(super) fn unnoted(&self, behind: Duration) -> Vec<(i64, Noted)> {
+        let behind = i64::try_from(behind.as_millis()).unwrap_or(i64::MAX).max(1);
         let due = |entry: &Arc<Entry>| {
-            let used = entry.used.load(Ordering::Relaxed);
-            let noted = entry.noted.load(Ordering::Relaxed);
-            let first = noted == 0 && used > 0;
-            (first || used.saturating_sub(noted) >= behind.max(1)).then_some((entry.caller.key, used))
+            let (now, noted) = (entry.now(), *entry.noted());
+            let first = (now.first_used, now.tools_listed) != (noted.first_used, noted.tools_listed);
+            let late = now.last_used.saturating_sub(noted.last_used) >= behind;
+            (first || late).then_some((entry.caller.key, now))
         };
-        self.with_known(|known| known.by_hash.values().filter_map(due).collect())
+        self.with_known(|known| known.by_key.values().filter_map(due).collect())
     }
 
     /// The database knows of these uses now.
-    pub(super) fn noted(&self, uses: &[(i64, i64)]) {
-        let uses: HashMap<i64, i64> = uses.iter().copied().collect();
+    pub(super) fn noted(&self, uses: &[(i64, Noted)]) {
         self.with_known(|known| {
-            for entry in known.by_hash.values() {
-                if let Some(at) = uses.get(&entry.caller.key) {
-                    entry.noted.store(*at, Ordering::Relaxed);
+            for (key, noted) in uses {
+                if let Some(entry) = known.by_key.get(key) {
+                    *entry.noted() = *noted;
                 }
             }
         });
@@ -187,10 +249,10 @@ impl Known {
         let mut known =
             Self { projects: keys::projects(connection)?.into_iter().collect(), ..Self::default() };
         for live in keys::live(connection, None)? {
-            known.live.insert(live.caller.key);
             let kept = old.and_then(|old| old.get(&live.hash)).filter(|entry| *entry.caller == live.caller);
             let hash = live.hash;
             let entry = kept.cloned().unwrap_or_else(|| Arc::new(Entry::new(live)));
+            known.by_key.insert(entry.caller.key, Arc::clone(&entry));
             known.by_hash.insert(hash, entry);
         }
         Ok(known)

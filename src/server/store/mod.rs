@@ -1,5 +1,6 @@
 //! All that the room keeps: one type with a method per question, and the only place with SQL.
 
+mod agents;
 mod answers;
 mod file;
 mod keyring;

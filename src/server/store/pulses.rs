@@ -88,6 +88,14 @@ impl Rooms {
         known.unwrap_or_else(|| self.insert(project.clone(), Now::default()))
     }
 
+    /// Every room but this one, in the order of their names.
+    pub(super) fn others(&self, project: &Slug) -> Vec<Arc<Room>> {
+        let rooms = self.by_project.read().unwrap_or_else(PoisonError::into_inner);
+        let mut others: Vec<_> = rooms.values().filter(|room| room.project != *project).cloned().collect();
+        others.sort_by(|a, b| a.project.cmp(&b.project));
+        others
+    }
+
     fn insert(&self, project: Slug, now: Now) -> Arc<Room> {
         let mut rooms = self.by_project.write().unwrap_or_else(PoisonError::into_inner);
         let room = rooms.entry(project.clone()).or_insert_with(|| {
@@ -101,6 +109,11 @@ impl Rooms {
 }
 
 impl Room {
+    /// Whose it is.
+    pub(super) fn project(&self) -> &Slug {
+        &self.project
+    }
+
     /// What the room has of an agent.
     pub(super) fn standing(&self, agent: &AgentId) -> Option<Standing> {
         self.now().agents.get(agent).cloned()
@@ -211,7 +224,7 @@ impl Now {
 }
 
 /// The pulse without an intent that has run out.
-fn current(pulse: &Arc<Pulse>, now: Time) -> Arc<Pulse> {
+pub(super) fn current(pulse: &Arc<Pulse>, now: Time) -> Arc<Pulse> {
     match &pulse.intent {
         Some(intent) if !intent.holds(now) => Arc::new(Pulse { intent: None, ..Pulse::clone(pulse) }),
         _ => Arc::clone(pulse),
