@@ -166,7 +166,7 @@ fn first_version(database: &Database) {
     let sql = database.sql();
     sql.execute_batch(include_str!("../src/server/store/schema.sql")).unwrap();
     sql.execute_batch(
-        r#"PRAGMA application_id = 0x70726b6c;
+        "PRAGMA application_id = 0x70726b6c;
         PRAGMA user_version = 1;
         PRAGMA journal_mode = wal;
         INSERT INTO room VALUES (1, 'AAAAAAAAAAAAAAAA');
@@ -176,7 +176,7 @@ fn first_version(database: &Database) {
         INSERT INTO credentials VALUES (1, zeroblob(32), 'client', 1, 1, NULL, 0, 'old', 1000, 2000, NULL);
         INSERT INTO credentials VALUES (2, randomblob(32), 'client', 1, 1, NULL, 1, NULL, 1500, NULL, NULL);
         INSERT INTO credential_projects VALUES (1, 1);
-        INSERT INTO sequences VALUES (1, 7);"#,
+        INSERT INTO sequences VALUES (1, 7);",
     )
     .unwrap();
 }
