@@ -27,6 +27,7 @@ use axum::http::StatusCode;
 use axum::middleware::{from_fn, from_fn_with_state};
 use axum::routing::get;
 use tokio::net::TcpListener;
+use tokio::sync::Semaphore;
 use tokio::time::timeout;
 use tokio_util::sync::CancellationToken;
 
@@ -65,6 +66,8 @@ pub struct Options {
     pub send_buffer: usize,
     /// Bytes that a part of a feed's snapshot is filled up to; at most [`crate::wire::feed::FRAME_MAX`].
     pub part_size: usize,
+    /// Feeds at a time, of all owners together; who comes then is asked to try later.
+    pub watchers: usize,
 }
 
 impl Default for Options {
@@ -82,7 +85,8 @@ impl Default for Options {
             grace: Duration::from_millis(1500),
             accept_pause: Duration::from_millis(100),
             send_buffer: 64 * 1024,
-            part_size: 64 * 1024, // parts are written into a buffer that each connection keeps
+            part_size: 64 * 1024, // a slow watcher has all of one sooner, and a ping waits for one
+            watchers: 10_000,     // each keeps about 10 KB here and up to twice `send_buffer` in the kernel
         }
     }
 }
@@ -93,6 +97,8 @@ pub(crate) struct Room {
     store: Store,
     options: Arc<Options>,
     stop: Stop,
+    /// Feeds that may still begin.
+    watchers: Arc<Semaphore>,
 }
 
 /// Runs a room on `listener` until `shutdown`, then ends it in order: no new connections, watchers are told
@@ -108,7 +114,8 @@ pub async fn serve(
 ) -> io::Result<()> {
     let bound = listener.local_addr()?.ip();
     let stop = Stop { soon: shutdown, ..Stop::default() };
-    let room = Room { store, options: Arc::new(options), stop: stop.clone() };
+    let watchers = Arc::new(Semaphore::new(options.watchers.min(Semaphore::MAX_PERMITS)));
+    let room = Room { store, options: Arc::new(options), stop: stop.clone(), watchers };
     let app = router(&room, bound).map_err(io::Error::other)?;
 
     accept::accept(listener, app, Arc::clone(&room.options), stop.clone()).await;

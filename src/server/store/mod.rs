@@ -1,5 +1,6 @@
 //! All that the room keeps: one type with a method per question, and the only place with SQL.
 
+mod events;
 mod file;
 mod keyring;
 pub mod keys;
@@ -14,15 +15,16 @@ use std::time::Duration;
 use rusqlite::Connection;
 use tokio::sync::{broadcast, oneshot, watch};
 
+pub use self::events::{Behind, Events};
 use self::file::{Database, words};
 use self::keyring::Keyring;
-use self::pulses::{Place, Rooms};
+use self::pulses::Rooms;
 pub use self::runs::PAGE_MAX;
 use self::writer::{Answer, Job, Writer};
 use super::clock::Clock;
 use crate::rules::{self, Caller, Refusal};
 use crate::wire::Time;
-use crate::wire::feed::Snapshot;
+use crate::wire::feed::{FRAME_MAX, Snapshot};
 use crate::wire::id::Slug;
 use crate::wire::pulse::{Pulse, PulseReport};
 use crate::wire::run::{Run, RunPage, RunReport};
@@ -41,8 +43,11 @@ pub struct Options {
     pub keys_reread: Duration,
     /// A key's `last_used_at` is written at most this often.
     pub use_noted: Duration,
-    /// Frames that a watcher may be behind before it needs a new picture.
+    /// Events, or records, that a watcher may be behind before it needs a new picture.
     pub frames_held: usize,
+    /// Bytes of events that each room keeps in memory; who is further behind needs a new picture, and who was
+    /// away is told from the disk.
+    pub held_bytes: usize,
     /// Largest database in bytes; calls beyond it are refused as on a full disk. `None`: the disk decides.
     pub largest: Option<u64>,
 }
@@ -56,6 +61,7 @@ impl Default for Options {
             keys_reread: Duration::from_secs(1),
             use_noted: Duration::from_mins(1),
             frames_held: 1024,
+            held_bytes: 16 * FRAME_MAX,
             largest: None,
         }
     }
@@ -77,15 +83,6 @@ pub enum CallError {
 #[error("{0}")]
 pub struct OpenError(String);
 
-/// One event of a room, as it goes to its watchers.
-#[derive(Debug, Clone)]
-pub struct Sent {
-    /// Its number in the project.
-    pub seq: u64,
-    /// A whole pulse frame as JSON, serialized once.
-    pub text: Arc<str>,
-}
-
 /// A run's record, as it goes to the watchers of its owner alone.
 #[derive(Debug, Clone)]
 pub struct RunSent {
@@ -98,21 +95,25 @@ pub struct RunSent {
 /// Where a watcher begins.
 #[derive(Debug)]
 pub enum Start {
-    /// The events that it missed, oldest first, whole frames as JSON; empty if none.
-    Missed(Vec<Arc<str>>),
+    /// Where it left off: what it missed are the first of [`Subscription::events`].
+    Resumed,
     /// The room as it is.
-    Snapshot {
-        /// The last event that the picture contains.
-        seq: u64,
-        /// Every agent's pulse in the order of their ids, without intents that have run out.
-        pulses: Vec<Arc<Pulse>>,
-        /// The newest events, oldest first, whole frames as JSON: as many as fit into one `recent` frame.
-        recent: Vec<Arc<str>>,
-    },
+    Snapshot(Arc<Picture>),
+}
+
+/// The room at one moment, for all watchers that come before the next.
+#[derive(Debug)]
+pub struct Picture {
+    /// The last event that the picture contains.
+    pub seq: u64,
+    /// Every agent's pulse as JSON, in the order of their ids, without intents that have run out.
+    pub pulses: Arc<[Arc<str>]>,
+    /// The newest events, oldest first, whole frames as JSON: as many as fit into one `recent` frame.
+    pub recent: Arc<[Arc<str>]>,
 }
 
 /// A watcher's place in a room: made under the lock that the publisher takes, so nothing is between
-/// `start` and the first of `frames`.
+/// `start` and the first of `events`.
 #[derive(Debug)]
 pub struct Subscription {
     /// Which database the numbers belong to.
@@ -123,8 +124,8 @@ pub struct Subscription {
     pub server_time: Time,
     /// What to send first.
     pub start: Start,
-    /// Everything after `seq`.
-    pub frames: broadcast::Receiver<Sent>,
+    /// Everything after the picture, or after where the watcher left off.
+    pub events: Events,
     /// Records of runs from now on, of all owners: send on only the watcher's own, and only to a person.
     pub runs: broadcast::Receiver<RunSent>,
 }
@@ -263,24 +264,11 @@ impl Store {
         self.0.rooms.room(project).snapshot()
     }
 
-    /// A watcher's place in the room: what it missed after `after` (epoch and seq), or the whole picture
+    /// A watcher's place in the room: where it left off after `after` (epoch and seq), or the whole picture
     /// where `after` is of another database, above the room's number, or pruned.
-    pub async fn subscribe(&self, project: &Slug, after: Option<(&str, u64)>) -> Subscription {
-        let room = self.0.rooms.room(project);
-        let mut after = after.filter(|(epoch, _)| *epoch == &*self.0.epoch).map(|(_, seq)| seq);
-        loop {
-            let (from, mut subscription) = match room.subscribe(after.take()) {
-                Place::Taken(subscription) => return *subscription,
-                Place::Behind { after, subscription } => (after, subscription),
-            };
-            let (asked, upto) = (project.clone(), subscription.seq);
-            // Pruned meanwhile, or unreadable: then the whole picture, which is in memory.
-            let read = self.read(move |connection| pulses::missed(connection, &asked, from, upto)).await;
-            if let Ok(Some(missed)) = read {
-                subscription.start = Start::Missed(missed);
-                return *subscription;
-            }
-        }
+    pub fn subscribe(&self, project: &Slug, after: Option<(&str, u64)>) -> Subscription {
+        let after = after.filter(|(epoch, _)| *epoch == &*self.0.epoch).map(|(_, seq)| seq);
+        self.0.rooms.room(project).subscribe(self.clone(), after)
     }
 
     /// What `PRAGMA synchronous` says on the connection that writes: 2 is FULL.
