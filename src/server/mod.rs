@@ -31,6 +31,7 @@ use axum::http::StatusCode;
 use axum::middleware::{from_fn, from_fn_with_state};
 use axum::routing::get;
 use tokio::net::TcpListener;
+use tokio::sync::Semaphore;
 use tokio::time::timeout;
 use tokio_util::sync::CancellationToken;
 
@@ -76,6 +77,8 @@ pub struct Options {
     pub send_buffer: usize,
     /// Bytes that a part of a feed's snapshot is filled up to; at most [`crate::wire::feed::FRAME_MAX`].
     pub part_size: usize,
+    /// Feeds at a time, of all owners together; who comes then is asked to try later.
+    pub watchers: usize,
 }
 
 impl Default for Options {
@@ -96,7 +99,8 @@ impl Default for Options {
             grace: Duration::from_millis(1500),
             accept_pause: Duration::from_millis(100),
             send_buffer: 64 * 1024,
-            part_size: 64 * 1024, // parts are written into a buffer that each connection keeps
+            part_size: 64 * 1024, // a slow watcher has all of one sooner, and a ping waits for one
+            watchers: 10_000,     // each keeps about 10 KB here and up to twice `send_buffer` in the kernel
         }
     }
 }
@@ -108,12 +112,15 @@ pub(crate) struct Room {
     options: Arc<Options>,
     limits: Arc<Limits>,
     stop: Stop,
+    /// Feeds that may still begin.
+    watchers: Arc<Semaphore>,
 }
 
 impl Room {
     fn new(store: Store, options: Options, stop: Stop) -> Self {
         let limits = Arc::new(Limits::new(&options));
-        Self { store, options: Arc::new(options), limits, stop }
+        let watchers = Arc::new(Semaphore::new(options.watchers.min(Semaphore::MAX_PERMITS)));
+        Self { store, options: Arc::new(options), limits, stop, watchers }
     }
 }
 

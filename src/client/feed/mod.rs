@@ -45,6 +45,8 @@ pub struct Options {
     pub connect: Duration,
     /// News that wait for the reader; then the connection waits, and the room behind it.
     pub queue: usize,
+    /// Bytes that a whole picture of the room may have: ten thousand agents take about 6 MB.
+    pub picture_max: usize,
 }
 
 impl Default for Options {
@@ -58,6 +60,7 @@ impl Default for Options {
             dead: Duration::from_secs(25),
             connect: Duration::from_secs(10),
             queue: 256,
+            picture_max: 256 << 20,
         }
     }
 }
@@ -117,8 +120,8 @@ impl Feed {
             source,
             project,
             backoff: Backoff::new(&options),
+            order: Order::new(options.picture_max),
             options,
-            order: Order::default(),
             out: Out { news: sender, frames },
             retry: Arc::clone(&retry),
         };

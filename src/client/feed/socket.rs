@@ -178,7 +178,7 @@ async fn listen(
                     Some(Err(error)) => return End::Lost(words::socket(&error)),
                     None => return End::Lost("the connection broke off".into()),
                 };
-                if let Err(end) = tell(text, order, out).await {
+                if let Err(end) = tell(text, options, order, out).await {
                     return end;
                 }
                 // Counted from when we were ready to listen, not from when the room spoke: while the
@@ -192,16 +192,21 @@ async fn listen(
     }
 }
 
-async fn tell(text: Utf8Bytes, order: &mut Order, out: &Out) -> Result<(), End> {
+async fn tell(text: Utf8Bytes, options: &Options, order: &mut Order, out: &Out) -> Result<(), End> {
     let frame = read(&text).map_err(End::Lost)?;
     out.frame(&text).await.map_err(|_| End::Gone)?;
     let mut news: Vec<News> = Vec::new();
-    let kept = order.hear(frame, &mut news);
+    let kept = order.hear(frame, text.len(), &mut news);
     for news in news {
         out.tell(news).await.map_err(|_| End::Gone)?;
     }
     kept.map_err(|broken| match broken {
         Broken::Gap => End::Gap,
+        // It would come again as it is.
+        Broken::TooLarge => End::Refused(format!(
+            "the room's picture has more than {} MiB, which is more than is taken in; ask who runs the room",
+            options.picture_max >> 20
+        )),
         Broken::NoHello => End::Lost("what answers there did not greet like a prickle room".into()),
     })
 }

@@ -8,7 +8,6 @@ use crate::rules::Caller;
 use crate::wire::Time;
 use crate::wire::agent::{Agents, Elsewhere, Standing};
 use crate::wire::id::{AgentId, Slug};
-use crate::wire::pulse::Pulse;
 
 /// An agent's newest live key that may enter a room. Moments in milliseconds; 0: never.
 pub(super) struct Keyed {
@@ -25,20 +24,20 @@ impl Store {
         let rooms = &self.0.rooms;
         let here = rooms.room(project);
         let mut others = rooms.others(project);
-        others.retain(|room| caller.scope.holds(room.project()));
+        others.retain(|room| caller.scope.holds(&room.project));
         let now = self.clock().now();
         let keyed = self.0.keyring.agents(&caller.owner, project);
         let agents = keyed.into_iter().map(|keyed| {
-            let said = here.standing(&keyed.agent).map(|standing| current(&standing.pulse, now));
+            let pulse = here.standing(&keyed.agent).map(|standing| current(&standing.pulse, now));
             let elsewhere = others.iter().filter_map(|room| {
                 let updated_at = room.standing(&keyed.agent)?.pulse.updated_at;
-                Some(Elsewhere { project: room.project().to_string(), updated_at })
+                Some(Elsewhere { project: room.project.to_string(), updated_at })
             });
             Standing {
                 key_made_at: moment(keyed.made_at).unwrap_or_default(),
                 key_first_used_at: moment(keyed.first_used),
                 tools_listed_at: moment(keyed.tools_listed),
-                pulse: said.map(|pulse| Pulse::clone(&pulse)),
+                pulse,
                 elsewhere: elsewhere.collect(),
                 agent_id: keyed.agent,
             }

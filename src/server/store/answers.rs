@@ -1,13 +1,13 @@
-//! What the store answers: refusals, events, and a watcher's place in a room.
+//! What the store answers: refusals, pictures, and a watcher's place in a room.
 
 use std::sync::Arc;
 
 use tokio::sync::broadcast;
 
+use super::events::Events;
 use crate::rules::Refusal;
 use crate::wire::Time;
 use crate::wire::id::Slug;
-use crate::wire::pulse::Pulse;
 
 /// Why a call to the store was not done. `Display` is for whoever called.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -25,15 +25,6 @@ pub enum CallError {
 #[error("{0}")]
 pub struct OpenError(pub(super) String);
 
-/// One event of a room, as it goes to its watchers.
-#[derive(Debug, Clone)]
-pub struct Sent {
-    /// Its number in the project.
-    pub seq: u64,
-    /// A whole pulse frame as JSON, serialized once.
-    pub text: Arc<str>,
-}
-
 /// A run's record, as it goes to the watchers of its owner alone.
 #[derive(Debug, Clone)]
 pub struct RunSent {
@@ -46,21 +37,25 @@ pub struct RunSent {
 /// Where a watcher begins.
 #[derive(Debug)]
 pub enum Start {
-    /// The events that it missed, oldest first, whole frames as JSON; empty if none.
-    Missed(Vec<Arc<str>>),
+    /// Where it left off: what it missed are the first of [`Subscription::events`].
+    Resumed,
     /// The room as it is.
-    Snapshot {
-        /// The last event that the picture contains.
-        seq: u64,
-        /// Every agent's pulse in the order of their ids, without intents that have run out.
-        pulses: Vec<Arc<Pulse>>,
-        /// The newest events, oldest first, whole frames as JSON: as many as fit into one `recent` frame.
-        recent: Vec<Arc<str>>,
-    },
+    Snapshot(Arc<Picture>),
+}
+
+/// The room at one moment, for all watchers that come before the next.
+#[derive(Debug)]
+pub struct Picture {
+    /// The last event that the picture contains.
+    pub seq: u64,
+    /// Every agent's pulse as JSON, in the order of their ids, without intents that have run out.
+    pub pulses: Arc<[Arc<str>]>,
+    /// The newest events, oldest first, whole frames as JSON: as many as fit into one `recent` frame.
+    pub recent: Arc<[Arc<str>]>,
 }
 
 /// A watcher's place in a room: made under the lock that the publisher takes, so nothing is between
-/// `start` and the first of `frames`.
+/// `start` and the first of `events`.
 #[derive(Debug)]
 pub struct Subscription {
     /// Which database the numbers belong to.
@@ -71,8 +66,8 @@ pub struct Subscription {
     pub server_time: Time,
     /// What to send first.
     pub start: Start,
-    /// Everything after `seq`.
-    pub frames: broadcast::Receiver<Sent>,
+    /// Everything after the picture, or after where the watcher left off.
+    pub events: Events,
     /// Records of runs from now on, of all owners: send on only the watcher's own, and only to a person.
     pub runs: broadcast::Receiver<RunSent>,
 }

@@ -2,6 +2,7 @@
 
 mod agents;
 mod answers;
+mod events;
 mod file;
 mod keyring;
 pub mod keys;
@@ -20,16 +21,17 @@ use std::time::Duration;
 use rusqlite::Connection;
 use tokio::sync::{oneshot, watch};
 
-pub use self::answers::{CallError, OpenError, RunSent, Sent, Start, Subscription};
+pub use self::answers::{CallError, OpenError, Picture, RunSent, Start, Subscription};
+pub use self::events::{Behind, Events};
 use self::file::{Database, words};
 use self::keyring::Keyring;
-use self::pulses::{Place, Rooms};
+use self::pulses::Rooms;
 pub use self::runs::PAGE_MAX;
 use self::trouble::Trouble;
 use self::writer::{Answer, Job, Writer};
 use super::clock::Clock;
 use crate::rules::{self, Caller, Refusal};
-use crate::wire::feed::Snapshot;
+use crate::wire::feed::{FRAME_MAX, Snapshot};
 use crate::wire::id::Slug;
 use crate::wire::pulse::{Pulse, PulseReport};
 use crate::wire::run::{Run, RunPage, RunReport};
@@ -48,8 +50,11 @@ pub struct Options {
     pub keys_reread: Duration,
     /// A key's `last_used_at` is written at most this often.
     pub use_noted: Duration,
-    /// Frames that a watcher may be behind before it needs a new picture.
+    /// Events, or records, that a watcher may be behind before it needs a new picture.
     pub frames_held: usize,
+    /// Bytes of events that each room keeps in memory; who is further behind needs a new picture, and who was
+    /// away is told from the disk.
+    pub held_bytes: usize,
     /// Largest database in bytes; calls beyond it are refused as on a full disk. `None`: the disk decides.
     pub largest: Option<u64>,
 }
@@ -63,6 +68,7 @@ impl Default for Options {
             keys_reread: Duration::from_secs(1),
             use_noted: Duration::from_mins(1),
             frames_held: 1024,
+            held_bytes: 16 * FRAME_MAX,
             largest: None,
         }
     }
@@ -256,24 +262,11 @@ impl Store {
         self.0.rooms.room(project).snapshot()
     }
 
-    /// A watcher's place in the room: what it missed after `after` (epoch and seq), or the whole picture
+    /// A watcher's place in the room: where it left off after `after` (epoch and seq), or the whole picture
     /// where `after` is of another database, above the room's number, or pruned.
-    pub async fn subscribe(&self, project: &Slug, after: Option<(&str, u64)>) -> Subscription {
-        let room = self.0.rooms.room(project);
-        let mut after = after.filter(|(epoch, _)| *epoch == &*self.0.epoch).map(|(_, seq)| seq);
-        loop {
-            let (from, mut subscription) = match room.subscribe(after.take()) {
-                Place::Taken(subscription) => return *subscription,
-                Place::Behind { after, subscription } => (after, subscription),
-            };
-            let (asked, upto) = (project.clone(), subscription.seq);
-            // Pruned meanwhile, or unreadable: then the whole picture, which is in memory.
-            let read = self.read(move |connection| pulses::missed(connection, &asked, from, upto)).await;
-            if let Ok(Some(missed)) = read {
-                subscription.start = Start::Missed(missed);
-                return *subscription;
-            }
-        }
+    pub fn subscribe(&self, project: &Slug, after: Option<(&str, u64)>) -> Subscription {
+        let after = after.filter(|(epoch, _)| *epoch == &*self.0.epoch).map(|(_, seq)| seq);
+        self.0.rooms.room(project).subscribe(self.clone(), after)
     }
 
     /// What `PRAGMA synchronous` says on the connection that writes: 2 is FULL.

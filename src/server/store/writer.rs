@@ -10,6 +10,7 @@ use std::time::{Duration, Instant};
 use rusqlite::{Connection, TransactionBehavior};
 use tokio::sync::oneshot;
 
+use super::events;
 use super::file::{Lock, words};
 use super::keyring::Keyring;
 use super::pulses::{self, Event, Rooms};
@@ -221,7 +222,7 @@ impl Writer {
             done.push(outcome);
         }
         for project in touched {
-            pulses::prune(&whole, project, self.options.events_kept)?;
+            events::prune(&whole, project, self.options.events_kept)?;
         }
         whole.commit()?;
         Ok(done)
