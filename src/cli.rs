@@ -175,6 +175,12 @@ struct ServeArgs {
     /// Calls a second that one key may make, and four times as many at once; or off
     #[arg(long, value_name = "N|off", default_value = "50", value_parser = rate)]
     rate: Rate,
+    /// Speak https with this certificate (PEM), followed by those that lead to its root; SIGHUP reads it anew
+    #[arg(long, value_name = "FILE", requires = "tls_key")]
+    tls_cert: Option<PathBuf>,
+    /// The certificate's private key (PEM)
+    #[arg(long, value_name = "FILE", requires = "tls_cert")]
+    tls_key: Option<PathBuf>,
 }
 
 /// Calls a second; `None`: any number.

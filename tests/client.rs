@@ -20,7 +20,7 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpListener;
 
 fn source(url: &str) -> Source {
-    let access = Access { server: url.parse().unwrap(), token: SECRET.parse().unwrap() };
+    let access = Access::new(url.parse().unwrap(), SECRET.parse().unwrap());
     Arc::new(move || Ok(access.clone()))
 }
 
@@ -285,6 +285,17 @@ async fn a_key_that_the_room_does_not_know_is_refused_with_the_next_step() {
 }
 
 #[tokio::test]
+async fn a_proxy_that_lets_no_websocket_through_is_named_as_the_cause() {
+    let room = FakeRoom::open().await;
+    room.refuse(426, "A feed is a WebSocket: ask for an upgrade to one.");
+    let words = trouble(&mut follow(&room.url(), quick())).await;
+    assert!(
+        words.starts_with("refused: what stands before the room at ") && words.contains("Upgrade"),
+        "{words}"
+    );
+}
+
+#[tokio::test]
 async fn a_room_that_the_key_does_not_see_is_refused_with_those_it_sees() {
     let room = FakeRoom::open().await;
     let seen = Arc::new(Mutex::new(r#"{"projects":["website","lumen\u001b[2J"]}"#.to_owned()));
@@ -481,7 +492,7 @@ async fn retry_now_after_a_refusal_reads_the_key_anew() {
     let (url, count) = (room.url(), Arc::clone(&reads));
     let source: Source = Arc::new(move || match count.fetch_add(1, Ordering::SeqCst) {
         0 => Err("there is no key; make one with: prickle key create".to_owned()),
-        n => Ok(Access { server: url.parse().unwrap(), token: format!("{SECRET}{n}").parse().unwrap() }),
+        n => Ok(Access::new(url.parse().unwrap(), format!("{SECRET}{n}").parse().unwrap())),
     });
     room.answer(|seen| (seen.authorization.ends_with(&format!("{SECRET}1"))).then(|| answer(401, "")));
     let mut feed = Feed::spawn(source, "website-v2".parse().unwrap(), quick());

@@ -38,7 +38,7 @@ async fn kill_9_takes_nothing_that_was_acknowledged() {
     let person = make_key(&db, "person", "acme", &[PROJECT]);
     let keys: Vec<String> =
         (0..CONNECTIONS).map(|n| make_key(&db, "client", &format!("acme/agent-{n}"), &[PROJECT])).collect();
-    let mut served = Served::start_as(folder.path(), How { more: vec!["--rate", "off"], ..How::default() });
+    let mut served = Served::start_how(folder.path(), How { more: vec!["--rate", "off"], ..How::default() });
     let acknowledged = Arc::new(AtomicUsize::new(0));
     let over = Arc::new(AtomicBool::new(false));
     let callers: Vec<_> = keys

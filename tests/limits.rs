@@ -91,7 +91,7 @@ async fn the_rate_can_be_set_and_switched_off() {
         let folder = tempfile::tempdir().unwrap();
         let key = make_key(&folder.path().join("room.db"), "client", "acme/builder", &["website-v2"]);
         let how = How { more: vec!["--rate", rate], ..How::default() };
-        let served = Served::start_as(folder.path(), how);
+        let served = Served::start_how(folder.path(), how);
         let room = served.caller();
         let calls = (0..300).map(|_| {
             let (room, key) = (room.clone(), key.clone());
@@ -209,7 +209,7 @@ async fn the_room_takes_as_many_descriptors_as_it_may() {
     let hard = String::from_utf8(hard.stdout).unwrap().trim().replace("unlimited", "any number");
     let folder = tempfile::tempdir().unwrap();
     let by = vec!["/bin/sh", "-c", "ulimit -Sn 64; exec \"$0\" \"$@\""];
-    let served = Served::start_as(folder.path(), How { by, ..How::default() });
+    let served = Served::start_how(folder.path(), How { by, ..How::default() });
     let log = fs::read_to_string(&served.log).unwrap();
     assert!(log.contains(&format!("descriptors=\"{hard}\"")), "{log}");
     let held: Vec<_> = (0..200).map(|_| TcpStream::connect(("127.0.0.1", served.port)).unwrap()).collect();

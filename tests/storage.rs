@@ -101,7 +101,7 @@ async fn case_f06_a_full_disk_is_told_as_such_and_recovers() {
     );
     let db = Some(disk.join("room.db"));
     let by = vec!["unshare", "-rm", "/bin/sh", "-c", &script];
-    let served = Served::start_as(folder.path(), How { by, db, ..How::default() });
+    let served = Served::start_how(folder.path(), How { by, db, ..How::default() });
     let key = fs::read_to_string(folder.path().join("token")).unwrap();
     let inside = format!("/proc/{}/root{}", served.id(), disk.display());
     fill_and_recover(&served.caller(), key.trim(), || {
@@ -255,7 +255,7 @@ async fn case_f03_the_log_stays_bounded_and_is_gone_after_a_clean_stop() {
     let folder = tempfile::tempdir().unwrap();
     let db = folder.path().join("room.db");
     let key = make_key(&db, "client", "acme/builder", &["website-v2"]);
-    let mut served = Served::start_as(folder.path(), How { more: vec!["--rate", "off"], ..How::default() });
+    let mut served = Served::start_how(folder.path(), How { more: vec!["--rate", "off"], ..How::default() });
     let room = served.caller();
     let mut watcher = Watcher::open(&room, &key, "website-v2", None).await.unwrap();
     watcher.picture().await;

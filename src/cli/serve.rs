@@ -11,6 +11,7 @@ use tokio_util::sync::CancellationToken;
 use super::{Environment, ServeArgs, addresses};
 use crate::config::{Folders, Surroundings};
 use crate::server::store::{self, Store};
+use crate::server::tls::Tls;
 use crate::server::{self, descriptors, log};
 
 pub(super) fn run(args: ServeArgs, insecure: bool) -> anyhow::Result<()> {
@@ -23,9 +24,14 @@ pub(super) fn run(args: ServeArgs, insecure: bool) -> anyhow::Result<()> {
 async fn room(args: ServeArgs, insecure: bool) -> anyhow::Result<()> {
     let descriptors = descriptors::raise();
     // Before the database: a room that can't listen leaves it untouched.
-    let listener = listen(&args.addr, insecure).await?;
+    let tls = args.tls_cert.as_deref().zip(args.tls_key.as_deref()).map(|(cert, key)| Tls::open(cert, key));
+    let tls = tls.transpose().map_err(|e| Environment(e.to_string()))?;
+    let listener = listen(&args.addr, tls.is_some(), insecure).await?;
     let at = listener.local_addr().context("the listener has no address")?;
     let stopped = on_signal()?;
+    if let Some(tls) = &tls {
+        renew_on_hangup(tls.clone())?;
+    }
     let database = match args.db {
         Some(path) => path,
         None => Folders::find(&Surroundings::real())?.database(),
@@ -34,11 +40,15 @@ async fn room(args: ServeArgs, insecure: bool) -> anyhow::Result<()> {
     let descriptors = descriptors.map_or_else(|| "any number".to_owned(), |most| most.to_string());
     tracing::info!(%at, database = %database.display(), descriptors, "the room is open");
     let mut out = std::io::stdout();
-    writeln!(out, "listening on http://{at}").and_then(|()| out.flush()).context("can't write to stdout")?;
+    let scheme = if tls.is_some() { "https" } else { "http" };
+    writeln!(out, "listening on {scheme}://{at}")
+        .and_then(|()| out.flush())
+        .context("can't write to stdout")?;
     let options = server::Options {
         allow_hosts: args.allow_hosts,
         allow_origins: args.allow_origins,
         rate: args.rate.0,
+        tls,
         ..server::Options::default()
     };
     server::serve(listener, store, options, stopped).await?;
@@ -46,18 +56,19 @@ async fn room(args: ServeArgs, insecure: bool) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Binds the first of `addr`'s addresses that this machine has. Only loopback ones, unless `insecure`: without
-/// TLS, tokens and what teams write cross a network in the clear.
-async fn listen(addr: &str, insecure: bool) -> anyhow::Result<TcpListener> {
+/// Binds the first of `addr`'s addresses that this machine has. Only loopback ones, unless `encrypted` or
+/// `insecure`: without TLS, tokens and what teams write cross a network in the clear.
+async fn listen(addr: &str, encrypted: bool, insecure: bool) -> anyhow::Result<TcpListener> {
     let found = addresses(addr)?;
-    let open = found.iter().find(|a| !a.ip().is_loopback());
+    let open = found.iter().find(|a| !a.ip().is_loopback()).filter(|_| !encrypted);
     if let Some(open) = open.filter(|_| insecure) {
         tracing::warn!(address = %open.ip(), "other machines reach this room in the clear, keys included");
     } else if let Some(open) = open {
         let port = open.port();
         return Err(Environment(format!(
             "--addr {addr}: {} can be reached from other machines, and this room has no TLS to protect its keys; \
-             use --addr 127.0.0.1:{port} and a tunnel or a reverse proxy with TLS for others, or --insecure to do without",
+             give it a certificate with --tls-cert and --tls-key, or use --addr 127.0.0.1:{port} and a tunnel or a \
+             reverse proxy with TLS for others, or --insecure to do without",
             open.ip()
         ))
         .into());
@@ -91,6 +102,20 @@ fn cannot_listen(address: &SocketAddr, error: &std::io::Error) -> String {
         "can't listen on {address}: {cause}; choose another port with --addr {host}:{free}, \
          or let the system choose one with --addr {host}:0"
     )
+}
+
+/// Reads the certificate anew at each SIGHUP: it is renewed while the room runs. A bad one changes nothing.
+fn renew_on_hangup(tls: Tls) -> anyhow::Result<()> {
+    let mut hangup = signal(SignalKind::hangup()).context("can't wait for SIGHUP")?;
+    tokio::spawn(async move {
+        while hangup.recv().await.is_some() {
+            match tls.reload() {
+                Ok(()) => tracing::info!("SIGHUP: the certificate was read anew"),
+                Err(error) => tracing::warn!("SIGHUP: the room keeps its certificate, as {error}"),
+            }
+        }
+    });
+    Ok(())
 }
 
 /// Cancelled by SIGTERM and SIGINT: both are the wish of whoever runs the room, so the exit code is 0.

@@ -216,7 +216,7 @@ async fn who(config: Config) -> Option<String> {
         if let Some(http) = config.access().ok().and_then(|access| Http::new(&access, room::PATIENCE).ok()) {
             match http.me().await {
                 Ok(me) => return Some(me.owner),
-                Err(CallError::Unreachable(_)) => {}
+                Err(CallError::Unreachable(_) | CallError::Untrusted(_)) => {}
                 Err(_) => return None,
             }
         }

@@ -1,6 +1,6 @@
 //! The room: a server that agents report to and people watch.
 //!
-//! `accept` takes connections (`socket` is one of them), `guard` and `auth` decide who gets in, `mcp` is
+//! `accept` takes connections (`socket` is one of them, `tls` encrypts it), `guard` and `auth` decide who gets in, `mcp` is
 //! for agents, `feed`, `rooms` and `runs` for those who watch; `store` keeps everything.
 
 mod accept;
@@ -20,6 +20,7 @@ mod rooms;
 mod runs;
 mod socket;
 pub mod store;
+pub mod tls;
 
 use std::io;
 use std::net::IpAddr;
@@ -49,6 +50,8 @@ pub struct Options {
     pub allow_hosts: Vec<String>,
     /// Web pages that may call it, as browsers name them in `Origin`: `https://board.example`.
     pub allow_origins: Vec<String>,
+    /// The certificate to encrypt with; without one everything goes in the clear.
+    pub tls: Option<tls::Tls>,
     /// A feed's watcher is pinged this often.
     pub ping: Duration,
     /// A watcher that has sent nothing for this long, not even an answer to a ping, is gone.
@@ -86,6 +89,7 @@ impl Default for Options {
         Self {
             allow_hosts: Vec::new(),
             allow_origins: Vec::new(),
+            tls: None,
             ping: Duration::from_secs(10),
             silence: Duration::from_secs(25),
             stall: Duration::from_secs(25),

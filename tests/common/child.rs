@@ -42,18 +42,23 @@ pub fn prickle(home: &Path) -> Command {
 impl Served {
     /// Starts a room in `folder`, on `port` or, for 0, a free one; returns once it says that it listens.
     pub fn start(folder: &Path, port: u16) -> Self {
-        Self::start_as(folder, How { port, ..How::default() })
+        Self::start_how(folder, How { port, ..How::default() })
     }
 
     /// The same, with at most `descriptors` files and sockets open.
     pub fn start_with(folder: &Path, port: u16, descriptors: Option<u64>) -> Self {
+        Self::start_as(folder, port, descriptors, &[])
+    }
+
+    /// The same, with more flags.
+    pub fn start_as(folder: &Path, port: u16, descriptors: Option<u64>, flags: &[&str]) -> Self {
         let limited = descriptors.map(|most| format!("ulimit -n {most}; exec \"$0\" \"$@\""));
         let by = limited.iter().flat_map(|script| ["/bin/sh", "-c", script]).collect();
-        Self::start_as(folder, How { port, by, ..How::default() })
+        Self::start_how(folder, How { port, by, more: flags.to_vec(), ..How::default() })
     }
 
     /// The same, in any way that a test needs.
-    pub fn start_as(folder: &Path, how: How) -> Self {
+    pub fn start_how(folder: &Path, how: How) -> Self {
         let db = how.db.unwrap_or_else(|| folder.join("room.db"));
         let log = folder.join("serve.log");
         let errors = File::options().create(true).append(true).open(&log).unwrap();
@@ -86,7 +91,9 @@ impl Served {
             let _ = child.kill();
             panic!("serve did not say where it listens; its log: {}", std::fs::read_to_string(&log).unwrap())
         });
-        let port = first.strip_prefix("listening on http://127.0.0.1:").and_then(|port| port.parse().ok());
+        let scheme = if more.iter().any(|flag| flag == "--tls-cert") { "https" } else { "http" };
+        let port = first.strip_prefix(&format!("listening on {scheme}://127.0.0.1:"));
+        let port = port.and_then(|port| port.parse().ok());
         let port = port.unwrap_or_else(|| panic!("the first line is {first:?}"));
         Self { db, port, log, more, child }
     }
@@ -109,7 +116,7 @@ impl Served {
     pub fn again(&mut self) {
         let folder = self.db.parent().unwrap().to_owned();
         let more = self.more.iter().map(String::as_str).collect();
-        let again = Self::start_as(&folder, How { port: self.port, more, ..How::default() });
+        let again = Self::start_how(&folder, How { port: self.port, more, ..How::default() });
         drop(std::mem::replace(self, again));
     }
 
