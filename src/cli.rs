@@ -226,6 +226,27 @@ struct ServeArgs {
     /// Close the room that runs on the database, and end
     #[arg(long, conflicts_with_all = ["addr", "allow_hosts", "allow_origins", "local", "idle"])]
     stop: bool,
+    /// Calls a second that one key may make, and four times as many at once; or off
+    #[arg(long, value_name = "N|off", default_value = "50", value_parser = rate)]
+    rate: Rate,
+    /// Speak https with this certificate (PEM), followed by those that lead to its root; SIGHUP reads it anew
+    #[arg(long, value_name = "FILE", requires = "tls_key", conflicts_with_all = ["local", "stop"])]
+    tls_cert: Option<PathBuf>,
+    /// The certificate's private key (PEM)
+    #[arg(long, value_name = "FILE", requires = "tls_cert")]
+    tls_key: Option<PathBuf>,
+}
+
+/// Calls a second; `None`: any number.
+#[derive(Debug, Clone, Copy)]
+struct Rate(Option<u32>);
+
+fn rate(text: &str) -> Result<Rate, String> {
+    match text.parse() {
+        _ if text == "off" => Ok(Rate(None)),
+        Ok(1..=1_000_000) => Ok(Rate(text.parse().ok())),
+        _ => Err("must be a whole number from 1 to 1000000, or off".to_owned()),
+    }
 }
 
 #[derive(Debug, Subcommand)]

@@ -2,8 +2,10 @@
 //!
 //! Flags count over the environment, that over the nearest `.prickle.toml` (which may hold only `project`),
 //! that over the user's `config.toml`. A key goes only to the address that it was given for: one from
-//! `config.toml` to that file's server, one from `credentials.toml` to the server that it stands under.
+//! `config.toml` to that file's server, one from `credentials.toml` to the server that it stands under. The same
+//! holds for a CA.
 
+mod ca;
 mod credentials;
 mod file;
 mod reach;
@@ -17,9 +19,11 @@ use std::sync::Arc;
 
 use etcetera::BaseStrategy;
 
+use self::ca::Ca;
 pub use self::file::Ambiguous;
 use self::file::Settings;
 pub use self::reach::{Environment, Reach};
+use crate::client::Trust;
 use crate::client::words::{self, Trouble};
 pub use crate::client::{Access, Server, Token};
 use crate::shown;
@@ -108,6 +112,14 @@ impl Folders {
     pub fn room_log(&self) -> PathBuf {
         self.state.join("room.log")
     }
+
+    /// A file as `config.toml` names it: from its own folder on, or from the user's home.
+    fn beside(&self, path: &Path, around: &Surroundings) -> PathBuf {
+        match path.strip_prefix("~").ok().zip(around.os("HOME")) {
+            Some((rest, home)) => Path::new(home).join(rest),
+            None => self.config.join(path),
+        }
+    }
 }
 
 /// Where the key for the server is read from, each time that it is needed.
@@ -146,6 +158,7 @@ pub struct Config {
     /// The user's name as an owner's handle.
     user: Option<Slug>,
     key: KeyPlace,
+    ca: Option<Ca>,
     /// The kind of key to make where there is none, as `prickle key create --kind` takes it.
     whose: String,
 }
@@ -191,8 +204,9 @@ impl Config {
         let local = asked.is_none() && settings.server.is_none();
         let local_port = local_port(around, &settings)?;
         let configured = settings.server.clone().unwrap_or_else(|| Server::local_at(local_port));
-        let key =
-            key_place(reach, around, &settings, &folders, asked.as_ref().is_none_or(|s| *s == configured))?;
+        let own = asked.as_ref().is_none_or(|server| *server == configured);
+        let key = key_place(reach, around, &settings, &folders, own)?;
+        let ca = Ca::find(reach, around, &settings, &folders, own);
         let project = match around.text("PRICKLE_PROJECT")? {
             Some(text) => Some(
                 text.parse()
@@ -215,6 +229,7 @@ impl Config {
             user,
             warnings,
             key,
+            ca,
             folders,
         };
         let mut config = config;
@@ -321,7 +336,11 @@ impl Config {
                 credentials::saved(&self.folders.credentials(), &self.server)?.ok_or_else(|| self.no_key())?
             }
         };
-        Ok(Access { server: self.server.clone(), token })
+        let trust = match &self.ca {
+            Some(ca) if self.server.is_encrypted() => ca.trust()?,
+            _ => Trust::default(),
+        };
+        Ok(Access { server: self.server.clone(), token, trust })
     }
 
     /// [`Self::access`] as often as it is wanted: a key that was made meanwhile is found.
@@ -413,12 +432,7 @@ fn key_place(
     }
     match &settings.token_file {
         Some(path) if configured => {
-            let home = path.strip_prefix("~").ok().zip(around.os("HOME"));
-            let path = match home {
-                Some((rest, home)) => Path::new(home).join(rest),
-                None => folders.config.join(path),
-            };
-            Ok(KeyPlace::File { path, named: "token_file in config.toml" })
+            Ok(KeyPlace::File { path: folders.beside(path, around), named: "token_file in config.toml" })
         }
         _ => Ok(KeyPlace::Saved),
     }

@@ -19,7 +19,7 @@ use tokio::net::TcpListener;
 const PATIENCE: Duration = Duration::from_secs(10);
 
 fn access(url: &str, token: &str) -> Access {
-    Access { server: url.parse().unwrap(), token: token.parse().unwrap() }
+    Access::new(url.parse().unwrap(), token.parse().unwrap())
 }
 
 fn http(url: &str) -> Http {

@@ -16,7 +16,7 @@ use prickle::wire::feed::Frame;
 use serde_json::json;
 
 fn follow(url: &str, token: &str, options: Options) -> Feed {
-    let access = Access { server: url.parse().unwrap(), token: token.parse().unwrap() };
+    let access = Access::new(url.parse().unwrap(), token.parse().unwrap());
     Feed::spawn(Arc::new(move || Ok(access.clone())), "website-v2".parse().unwrap(), options)
 }
 
@@ -154,8 +154,7 @@ async fn a_revoked_key_is_refused_and_a_new_one_taken() {
     room.pulse(&agent, json!({"project": "website-v2", "doing": "one"})).await;
     let person = Arc::new(std::sync::Mutex::new(room.key("person", "acme", &["website-v2"])));
     let (url, token) = (room.url.clone(), Arc::clone(&person));
-    let source =
-        move || Ok(Access { server: url.parse().unwrap(), token: token.lock().unwrap().parse().unwrap() });
+    let source = move || Ok(Access::new(url.parse().unwrap(), token.lock().unwrap().parse().unwrap()));
     let mut feed = Feed::spawn(Arc::new(source), "website-v2".parse().unwrap(), Options::default());
     wait_for(&mut feed, |news| matches!(news, News::Snapshot { .. }).then_some(())).await;
     room.revoke_newest();

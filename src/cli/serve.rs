@@ -16,7 +16,8 @@ use super::{Environment, Reach, ServeArgs, addresses};
 use crate::config::{Config, Folders, Surroundings};
 use crate::server::local::{self, Notice};
 use crate::server::store::{self, Claim, Store};
-use crate::server::{self, log};
+use crate::server::tls::Tls;
+use crate::server::{self, descriptors, log};
 
 /// How long after its last use the local room ends.
 const ALONE: Duration = Duration::from_hours(1);
@@ -40,6 +41,9 @@ pub(super) fn run(args: ServeArgs, reach: &Reach) -> anyhow::Result<()> {
 }
 
 async fn room(args: ServeArgs, database: &Path, reach: &Reach) -> anyhow::Result<()> {
+    let descriptors = descriptors::raise();
+    let tls = args.tls_cert.as_deref().zip(args.tls_key.as_deref()).map(|(cert, key)| Tls::open(cert, key));
+    let tls = tls.transpose().map_err(|e| Environment(e.to_string()))?;
     let addr = match args.addr {
         Some(addr) => addr,
         None => Config::load_leniently(reach)?.local_address(),
@@ -48,13 +52,14 @@ async fn room(args: ServeArgs, database: &Path, reach: &Reach) -> anyhow::Result
     // A room that can't listen leaves the database untouched. For the local room the lock decides, not the port:
     // of two that are started at once, the one without the lock must find the other, not its port taken.
     let claimed = args.local.then(claim).transpose()?;
-    let listener = listen(&addr, args.local, reach.insecure).await?;
+    let listener = listen(&addr, args.local, tls.is_some(), reach.insecure).await?;
     let at = listener.local_addr().context("the listener has no address")?;
     let claimed = claimed.map_or_else(claim, Ok)?;
     let store =
         Store::open_claimed(claimed, store::Options::default()).map_err(|e| Environment(e.to_string()))?;
+    let scheme = if tls.is_some() { "https" } else { "http" };
     let notice = Notice {
-        address: format!("http://{}", reachable(at)),
+        address: format!("{scheme}://{}", reachable(at)),
         pid: std::process::id(),
         epoch: store.epoch().to_string(),
         stopped: false,
@@ -66,17 +71,25 @@ async fn room(args: ServeArgs, database: &Path, reach: &Reach) -> anyhow::Result
             let _ = local::announce(&database, &notice); // only those who would start it anew are told less
         }
     })?;
+    if let Some(tls) = &tls {
+        renew_on_hangup(tls.clone())?;
+    }
     if args.local {
         keep_log(&Folders::find(&Surroundings::real())?.room_log());
         let _ = std::env::set_current_dir("/"); // the folder that it was started in may go
     }
-    tracing::info!(%at, database = %database.display(), "the room is open");
+    let descriptors = descriptors.map_or_else(|| "any number".to_owned(), |most| most.to_string());
+    tracing::info!(%at, database = %database.display(), descriptors, "the room is open");
     let mut out = std::io::stdout();
-    writeln!(out, "listening on http://{at}").and_then(|()| out.flush()).context("can't write to stdout")?;
+    writeln!(out, "listening on {scheme}://{at}")
+        .and_then(|()| out.flush())
+        .context("can't write to stdout")?;
     let options = server::Options {
         allow_hosts: args.allow_hosts,
         allow_origins: args.allow_origins,
         idle: args.idle.map(Duration::from_secs).or(args.local.then_some(ALONE)),
+        rate: args.rate.0,
+        tls,
         ..server::Options::default()
     };
     server::serve(listener, store, options, stopped).await?;
@@ -114,18 +127,19 @@ fn keep_log(path: &Path) {
     }
 }
 
-/// Binds the first of `addr`'s addresses that this machine has. Only loopback ones, unless `insecure`: without
-/// TLS, tokens and what teams write cross a network in the clear.
-async fn listen(addr: &str, local: bool, insecure: bool) -> anyhow::Result<TcpListener> {
+/// Binds the first of `addr`'s addresses that this machine has. Only loopback ones, unless `encrypted` or
+/// `insecure`: without TLS, tokens and what teams write cross a network in the clear.
+async fn listen(addr: &str, local: bool, encrypted: bool, insecure: bool) -> anyhow::Result<TcpListener> {
     let found = addresses(addr)?;
-    let open = found.iter().find(|a| !a.ip().is_loopback());
+    let open = found.iter().find(|a| !a.ip().is_loopback()).filter(|_| !encrypted);
     if let Some(open) = open.filter(|_| insecure) {
         tracing::warn!(address = %open.ip(), "other machines reach this room in the clear, keys included");
     } else if let Some(open) = open {
         let port = open.port();
         return Err(Environment(format!(
             "--addr {addr}: {} can be reached from other machines, and this room has no TLS to protect its keys; \
-             use --addr 127.0.0.1:{port} and a tunnel or a reverse proxy with TLS for others, or --insecure to do without",
+             give it a certificate with --tls-cert and --tls-key, or use --addr 127.0.0.1:{port} and a tunnel or a \
+             reverse proxy with TLS for others, or --insecure to do without",
             open.ip()
         ))
         .into());
@@ -175,7 +189,22 @@ fn cannot_listen(address: &SocketAddr, error: &std::io::Error) -> String {
     )
 }
 
-/// Cancelled by SIGTERM and SIGINT, after `first` was done: both are the wish of whoever runs the room, so the exit code is 0.
+/// Reads the certificate anew at each SIGHUP: it is renewed while the room runs. A bad one changes nothing.
+fn renew_on_hangup(tls: Tls) -> anyhow::Result<()> {
+    let mut hangup = signal(SignalKind::hangup()).context("can't wait for SIGHUP")?;
+    tokio::spawn(async move {
+        while hangup.recv().await.is_some() {
+            match tls.reload() {
+                Ok(()) => tracing::info!("SIGHUP: the certificate was read anew"),
+                Err(error) => tracing::warn!("SIGHUP: the room keeps its certificate, as {error}"),
+            }
+        }
+    });
+    Ok(())
+}
+
+/// Cancelled by SIGTERM and SIGINT, after `first` was done: both are the wish of whoever runs the room, so the exit
+/// code is 0.
 fn on_signal(first: impl FnOnce() + Send + 'static) -> anyhow::Result<CancellationToken> {
     let mut term = signal(SignalKind::terminate()).context("can't wait for SIGTERM")?;
     let mut int = signal(SignalKind::interrupt()).context("can't wait for SIGINT")?;

@@ -230,7 +230,7 @@ async fn ask(config: Config, project: Slug, mut screen: Asker) {
                     let _ = screen.answers.send(Signal::Owner(me.owner)).await;
                     break;
                 }
-                Err(CallError::Unreachable(_)) => {}
+                Err(CallError::Unreachable(_) | CallError::Untrusted(_)) => {}
                 Err(_) => return,
             }
         }

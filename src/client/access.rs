@@ -7,6 +7,8 @@ use std::str::FromStr;
 use reqwest::Url;
 use reqwest::header::HeaderValue;
 
+use super::tls::Trust;
+
 /// A server of rooms and a key to it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Access {
@@ -14,6 +16,15 @@ pub struct Access {
     pub server: Server,
     /// The key that belongs to this address.
     pub token: Token,
+    /// Who may say that a server which answers there over https is the one that is meant.
+    pub trust: Trust,
+}
+
+impl Access {
+    /// With the roots that this machine trusts.
+    pub fn new(server: Server, token: Token) -> Self {
+        Self { server, token, trust: Trust::default() }
+    }
 }
 
 /// Why a text is no address of a server. `Display` says what would be right; it never repeats the text,
@@ -229,7 +240,7 @@ mod tests {
     fn a_token_is_never_shown() {
         let token: Token = " prk_secret\n".parse().unwrap();
         assert_eq!(token.secret(), "prk_secret");
-        let access = Access { server: Server::local(), token: token.clone() };
+        let access = Access::new(Server::local(), token.clone());
         for shown in
             [format!("{token:?}"), format!("{token}"), format!("{access:?}"), format!("{:?}", token.header())]
         {

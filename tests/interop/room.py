@@ -55,7 +55,8 @@ def _address(lines):
 class Room:
     """`prickle serve` on a free loopback port with a database in a temporary folder. A context manager."""
 
-    def __init__(self, binary):
+    def __init__(self, binary, *flags):
+        self._flags = flags
         self.binary = str(Path(binary).resolve())
         self._folder = tempfile.TemporaryDirectory(prefix="prickle-interop-")
         self.folder = Path(self._folder.name)
@@ -65,7 +66,7 @@ class Room:
     def __enter__(self):
         self._log = open(self.folder / "room.log", "w", encoding="utf-8")
         self._process = subprocess.Popen(
-            [self.binary, "serve", "--addr", "127.0.0.1:0", "--db", str(self.db)],
+            [self.binary, "serve", "--addr", "127.0.0.1:0", "--db", str(self.db), *self._flags],
             env=self._env(), stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=self._log, text=True,
         )
         lines = queue.Queue()

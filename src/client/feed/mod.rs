@@ -47,6 +47,8 @@ pub struct Options {
     pub connect: Duration,
     /// News that wait for the reader; then the connection waits, and the room behind it.
     pub queue: usize,
+    /// Bytes that a whole picture of the room may have: ten thousand agents take about 6 MB.
+    pub picture_max: usize,
 }
 
 impl Default for Options {
@@ -60,6 +62,7 @@ impl Default for Options {
             dead: Duration::from_secs(25),
             connect: Duration::from_secs(10),
             queue: 256,
+            picture_max: 256 << 20,
         }
     }
 }
@@ -119,8 +122,8 @@ impl Feed {
             source,
             project,
             backoff: Backoff::new(&options),
+            order: Order::new(options.picture_max),
             options,
-            order: Order::default(),
             out: Out { news: sender, frames },
             retry: Arc::clone(&retry),
         };
@@ -250,9 +253,10 @@ impl Task {
                 }
                 End::Gap => {
                     self.order.forget();
-                    self.wait("the room leaves out events".into(), wake).await?;
+                    self.wait("the room leaves out events".into(), Duration::ZERO, wake).await?;
                 }
-                End::Lost(why) => self.wait(why, wake).await?,
+                End::Lost(why) => self.wait(why, Duration::ZERO, wake).await?,
+                End::Later(why, asked) => self.wait(why, asked, wake).await?,
                 End::Refused(why) => {
                     self.out.tell(News::Refused { why }).await?;
                     wake.await;
@@ -262,8 +266,14 @@ impl Task {
         }
     }
 
-    async fn wait(&mut self, why: String, wake: impl Future<Output = ()>) -> Result<(), Gone> {
-        let retry_in = self.backoff.next();
+    /// `asked`: how long the room wants us to wait.
+    async fn wait(
+        &mut self,
+        why: String,
+        asked: Duration,
+        wake: impl Future<Output = ()>,
+    ) -> Result<(), Gone> {
+        let retry_in = self.backoff.next().max(self.backoff.at_least(asked));
         self.out.tell(News::Lost { why, retry_in }).await?;
         tokio::select! {
             () = tokio::time::sleep(retry_in) => {}

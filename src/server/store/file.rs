@@ -16,7 +16,7 @@ use super::OpenError;
 /// "prkl": says in the file's header whose it is.
 const APPLICATION_ID: i32 = 0x7072_6b6c;
 /// One step per version; a database of version n has had the first n.
-const MIGRATIONS: &[&str] = &[include_str!("schema.sql")];
+const MIGRATIONS: &[&str] = &[include_str!("schema.sql"), include_str!("schema-2.sql")];
 /// How long others may hold the lock who only look whether it is held.
 const GLANCE: Duration = Duration::from_millis(200);
 /// How long one process waits for another one's write.
@@ -35,8 +35,7 @@ pub(super) struct Lock {
 }
 
 fn refused(path: &Path, cause: impl std::fmt::Display, remedy: impl std::fmt::Display) -> OpenError {
-    let text = format!("the database {} can't be used: {cause}; {remedy}", path.display());
-    OpenError { text, held: false }
+    OpenError(format!("the database {} can't be used: {cause}; {remedy}", path.display()))
 }
 
 /// The file whose lock the room holds that uses the database at `path`, which is no link.
@@ -129,8 +128,7 @@ impl Database {
             Err(TryLockError::WouldBlock) => {
                 let remedy =
                     "watch that one, or stop it first, or give this one a database of its own with --db";
-                let refused = refused(&self.path, "another room is running on it", remedy);
-                Err(OpenError { held: true, ..refused })
+                Err(refused(&self.path, "another room is running on it", remedy))
             }
             Err(TryLockError::Error(e)) => {
                 Err(refused(&self.path, format!("it can't be locked ({e})"), ANOTHER))
