@@ -1,4 +1,4 @@
-"""A room behind the reverse proxies that the README names: `python3 proxy.py PATH/TO/prickle [README.md]`.
+"""A room behind the reverse proxies that the README names: `python3 reverse_proxy.py PATH/TO/prickle [README.md]`.
 
 The proxies are real, and configured by the very text that the README gives its readers: only ports and
 the certificate's files are put in its place. TLS ends at the proxy; the room is plain, on loopback.
