@@ -9,7 +9,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from install import HERE, CannotInstall, claude_code
+from install import CannotInstall, claude_code, pinned
 from model import Model, blocks
 from room import OWNER, PROJECT, Checks, Room, schema
 
@@ -62,9 +62,9 @@ class ClaudeCode:
 
 
 def check_version(checks, app):
-    pinned = json.loads((HERE / "package.json").read_text(encoding="utf-8"))["dependencies"]["@anthropic-ai/claude-code"]
+    version = pinned("claude-code", "@anthropic-ai/claude-code")
     told = app.run("--version")
-    checks.that(f"claude is version {pinned}", told.returncode == 0 and told.stdout.startswith(pinned),
+    checks.that(f"claude is version {version}", told.returncode == 0 and told.stdout.startswith(version),
                 told.stdout + told.stderr)
 
 
@@ -144,18 +144,13 @@ def main(binary):
     ])
     with Room(binary) as room:
         app = ClaudeCode(executable, room, model.url)
-        for check in (
+        checks.run(
+            room,
             lambda: check_version(checks, app),
             lambda: check_call(checks, app, room, model),
             lambda: check_room(checks, room),
             lambda: check_health(checks, app, room),
-        ):
-            try:
-                check()
-            except Exception as error:  # noqa: BLE001 (one failed step must not hide the others)
-                checks.that("runs to its end", False, f"{type(error).__name__}: {error}")
-        if checks.failed:
-            room.show_log()
+        )
     model.close()
     return checks.finish()
 
