@@ -130,8 +130,7 @@ def check_app(checks, run, way):
     done = terminal.wait_for(word, r"ended with (\d+)")
     if not checks.that(f"{word}: what connect printed, pasted, runs", done and done[1] == "0", terminal.screen(word)):
         return
-    checks.that(f"{word}: its pulse is on the screen of prickle watch",
-                terminal.wait_for("watch", rf"{word} +working .*{REPORT['doing'][:15]}"), terminal.screen("watch"))
+    checks.that(f"{word}: its pulse is on the screen of prickle watch", on_screen(run, word), terminal.screen("watch"))
     checks.that(f"{word}: connect waited, saw the tools listed, and the first pulse", terminal.wait_for(
         f"connect-{word}", r"Waiting for its first call .*listed the tools at [\d:]+ … first pulse at [\d:]+\. Done\."
     ), terminal.screen(f"connect-{word}"))
@@ -150,6 +149,29 @@ def check_app(checks, run, way):
                     terminal.screen(word))
     checks.that(f"{word}: no terminal shows a token", not any(
         "prk_" in terminal.screen(name) for name in ("watch", word, f"connect-{word}")), "prk_…")
+
+
+def check_other(checks, run, way):
+    """The settings for any other client, read by the one client here that takes them as an argument."""
+    terminal, name = run.terminal, "tester"
+    run.model.script = way.script
+    printed = run.prickle("connect", "other", "--name", name).stdout
+    (_, setup), *_ = steps(printed)
+    if not checks.that("other: connect gives a line for the key and one of settings", len([*filter(None, setup)]) == 2,
+                       printed):
+        return
+    export, settings = filter(None, setup)
+    terminal.open(name, run.repository, 100, 50)
+    terminal.paste(name, f"{export}\nclaude --mcp-config '{settings}' --strict-mcp-config --allowedTools "
+                         f"mcp__prickle__{TOOL} -p {PROMPT}; echo \"ended with $?\"")
+    done = terminal.wait_for(name, r"ended with (\d+)")
+    checks.that("other: a client that takes them runs", done and done[1] == "0", terminal.screen(name))
+    checks.that("other: its pulse is on the screen of prickle watch", on_screen(run, name), terminal.screen("watch"))
+
+
+def on_screen(run, agent):
+    """Whether the agent's row shows what its model reported; waits for it."""
+    return run.terminal.wait_for("watch", rf"{agent} +working .*{REPORT['doing'][:15]}")
 
 
 def strings(value):
@@ -196,6 +218,7 @@ def main(binary):
                 None,
                 lambda: check_watch(checks, run),
                 *(lambda way=way: check_app(checks, run, way) for way in ways),
+                *(lambda way=way: check_other(checks, run, way) for way in ways if way.kind is ClaudeCode),
                 lambda: check_secrets(checks, run),
                 lambda: check_stop(checks, run),
             )
