@@ -2,6 +2,8 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::missing_panics_doc)]
 
 mod common;
+#[path = "common/pty.rs"]
+mod pty;
 
 use std::fs;
 use std::io::{BufRead, BufReader, Read, Write};
@@ -13,6 +15,7 @@ use std::sync::mpsc::{Receiver, channel};
 use std::time::{Duration, Instant};
 
 use common::PATIENCE;
+use pty::Terminal;
 use rustix::process::{Pid, Signal, getsid, kill_process, test_kill_process};
 use serde_json::Value;
 use tempfile::TempDir;
@@ -492,6 +495,57 @@ fn a_room_of_others_makes_its_keys_itself() {
     let quoted = format!("export PRICKLE_TOKEN=\"$(cat '{}')\"\n", file.display());
     assert!(out.contains(&quoted) && out.contains(&format!("--url {url}/mcp ")), "{out}");
     assert!(!machine.files().join("room.db").exists(), "a room of its own was started");
+}
+
+#[test]
+fn from_nothing_to_the_first_pulse_both_terminals_say_how_far_it_is() {
+    let machine = Machine::new();
+    let (home, files) = (machine.home.path().to_str().unwrap(), machine.files());
+    let environment = [
+        ("HOME", home),
+        ("PRICKLE_HOME", files.to_str().unwrap()),
+        ("PRICKLE_LOCAL_PORT", "0"),
+        ("USER", "acme"),
+        ("TERM", "xterm-256color"),
+        ("LANG", "C.UTF-8"),
+    ];
+    let program = env!("CARGO_BIN_EXE_prickle");
+    let mut watch = Terminal::start(&[program, "watch", "website-v2"], &environment, 80, 24);
+    // The terminal's folder is the home, which is no repository: so the commands name the room.
+    watch.wait_for_all(&[
+        "This is your room website-v2. Nobody is in it yet.",
+        "prickle connect claude-code --project website-v2",
+        "you are acme",
+        "· an agent's key        not yet: let an agent in",
+    ]);
+    let typed = [program, "connect", "claude-code", "--project", "website-v2"];
+    let mut connect = Terminal::start(&typed, &environment, 80, 40);
+    connect.wait_for("Waiting for its first call");
+    watch.wait_for_all(&["✓ acme/claude-code", "· it called the room    not yet"]);
+
+    let token = fs::read_to_string(files.join("keys/acme-claude-code")).unwrap();
+    let caller = common::caller::Caller::new(machine.notice()["address"].as_str().unwrap());
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+    runtime.block_on(async {
+        let list = r#"{"jsonrpc":"2.0","id":1,"method":"tools/list"}"#;
+        assert_eq!(caller.post(token.trim(), list).send().await.unwrap().status(), 200);
+    });
+    connect.wait_for("it listed the tools at ");
+    watch.wait_for_all(&["it has read the list of tools", "· its first pulse       not yet"]);
+
+    let mut pulse = machine.command(&["pulse", "--project", "website-v2", "--doing", "here I am"]);
+    Ran::of(pulse.env("PRICKLE_TOKEN", token.trim()).output().unwrap()).fine();
+    connect.wait_for("Done.");
+    assert_eq!(connect.wait_exit().exit_code(), 0);
+    assert!(!connect.raw_text().contains("prk_"), "the key was shown");
+    watch.wait_for_all(&["claude-code", "here I am", "1 of 1 working"]);
+    watch.send("q");
+    assert_eq!(watch.wait_exit().exit_code(), 0);
+
+    // Given again, there is nothing to wait for.
+    let mut again = Terminal::start(&typed, &environment, 80, 40);
+    again.wait_for("It last reported at ");
+    assert_eq!(again.wait_exit().exit_code(), 0);
 }
 
 #[test]

@@ -8,10 +8,10 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use super::{App, ConnectArgs, Environment, Reach, local, room};
+use crate::client::CallError;
 use crate::client::http::Http;
 use crate::config::Config;
 use crate::shown;
-use crate::wire::Time;
 use crate::wire::agent::Standing;
 use crate::wire::id::{AgentId, Slug};
 use crate::words::Zone;
@@ -88,7 +88,7 @@ fn elsewhere(args: &ConnectArgs, config: &Config) -> anyhow::Result<Connected> {
     let access = config.access().map_err(Environment)?;
     let asked = async {
         let me = Http::new(&access, room::PATIENCE)?.me().await?;
-        Ok::<_, crate::client::CallError>(me)
+        Ok::<_, CallError>(me)
     };
     let me = room::runtime()?.block_on(asked).map_err(|e| room::no_answer(config, e))?;
     let Some(agent) = me.agent_id else {
@@ -221,22 +221,25 @@ impl App {
     }
 }
 
-/// Says how far the agent has come, until its first pulse.
+/// Says how far the agent has come, until its first pulse. Everything is done already: a room that can't tell is
+/// no fault of this command.
 async fn follow(watcher: &Http, agent: &AgentId, project: &Slug) -> anyhow::Result<()> {
     let mut out = std::io::stdout();
     let mut told = Told::default();
     loop {
-        let standing = watcher.agents(project).await;
-        // A room that does not answer, or an older one, is no fault of this command: everything is done.
-        if let Some(agent) = standing.ok().and_then(|s| s.agents.into_iter().find(|a| a.agent_id == *agent)) {
-            let (text, done) = told.next(&agent, Zone::Local);
-            write!(out, "{text}")?;
-            out.flush()?;
-            if done {
-                return Ok(());
+        match watcher.agents(project).await {
+            Ok(answer) => {
+                // A key that was made a moment ago may not be listed yet.
+                let standing = answer.agents.into_iter().find(|standing| standing.agent_id == *agent);
+                let (text, done) = told.next(standing.as_ref(), Zone::Local);
+                write!(out, "{text}")?;
+                out.flush()?;
+                if done {
+                    return Ok(());
+                }
             }
-        } else if !told.begun {
-            return Ok(());
+            Err(CallError::Unreachable(_)) => {}
+            Err(_) => return Ok(()),
         }
         tokio::time::sleep(LOOK_AGAIN).await;
     }
@@ -245,32 +248,29 @@ async fn follow(watcher: &Http, agent: &AgentId, project: &Slug) -> anyhow::Resu
 /// What was said of an agent's way so far.
 #[derive(Debug, Default)]
 struct Told {
-    begun: bool,
-    listed: Option<Time>,
+    waiting: bool,
+    listed: bool,
 }
 
 impl Told {
     /// What is to be said now, and whether that was all.
-    fn next(&mut self, agent: &Standing, zone: Zone) -> (String, bool) {
+    fn next(&mut self, agent: Option<&Standing>, zone: Zone) -> (String, bool) {
         let mut text = String::new();
-        let first = !std::mem::replace(&mut self.begun, true);
-        if first && let Some(pulse) = &agent.pulse {
-            return (format!("It last reported at {}.\n", zone.minute(pulse.updated_at)), true);
-        }
-        if first {
+        let pulse = agent.and_then(|agent| agent.pulse.as_ref());
+        let listed = agent.and_then(|agent| agent.tools_listed_at);
+        if !std::mem::replace(&mut self.waiting, true) {
+            if let Some(pulse) = pulse {
+                return (format!("It last reported at {}.\n", zone.minute(pulse.updated_at)), true);
+            }
             text.push_str("Waiting for its first call (Ctrl-C to stop waiting) …");
         }
-        if self.listed.is_none()
-            && let Some(at) = agent.tools_listed_at
-        {
-            self.listed = Some(at);
+        if let Some(at) = listed.filter(|_| !std::mem::replace(&mut self.listed, listed.is_some())) {
             text.push_str(&format!(" it listed the tools at {} …", zone.minute(at)));
         }
-        if let Some(pulse) = &agent.pulse {
+        if let Some(pulse) = pulse {
             text.push_str(&format!(" first pulse at {}. Done.\n", zone.minute(pulse.updated_at)));
-            return (text, true);
         }
-        (text, false)
+        (text, pulse.is_some())
     }
 }
 

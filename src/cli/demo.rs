@@ -104,7 +104,7 @@ async fn frames(model: &mut Model, feed: &mut Feed, demo: &Demo, count: u32) -> 
 fn farewell() -> anyhow::Result<()> {
     let mut out = std::io::stdout().lock();
     writeln!(out, "That was prickle's demo: a made-up cast in a real room, gone now.")?;
-    writeln!(out, "A room of your own:  prickle serve")?;
-    writeln!(out, "Then watch it:       prickle watch")?;
+    writeln!(out, "A room of your own, in your project's folder:  prickle watch")?;
+    writeln!(out, "Let an agent into it:                          prickle connect claude-code")?;
     Ok(())
 }
