@@ -114,7 +114,7 @@ impl Demo {
                     self.host
                 ),
                 "Try  n what needs you · Enter open · ? keys · q out".into(),
-                "Your own: prickle serve, then prickle watch.".into(),
+                "Your own: prickle watch, then prickle connect.".into(),
             ],
             began,
             period: cast::PERIOD,

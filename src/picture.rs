@@ -387,6 +387,9 @@ impl Picture {
             self.agents.insert(pulse.agent_id.clone(), Agent { pulse: Arc::new(pulse), failed });
         }
         if let Some(position) = &mut self.position {
+            // A picture may also come amid a connection, in place of events that we were too slow for: of the
+            // history that follows it we know what we were told.
+            self.logged = self.logged.max(position.1);
             position.1 = seq;
         }
         self.whole = true;
@@ -632,6 +635,34 @@ mod tests {
             })
             .collect();
         assert_eq!(told, ["a", "outage", "b", "gone"]);
+    }
+
+    #[test]
+    fn a_new_picture_amid_a_connection_brings_what_was_left_out_once() {
+        let mut p = Picture::new("website-v2");
+        let snapshot = |seq: u64| json!({"news": "snapshot", "seq": seq, "pulses": [pulse("a", "idle", "13:59:00", false)]});
+        let at = |seq: u64| format!("14:00:0{seq}");
+        let frame = |seq: u64| json!({"type": "pulse", "seq": seq, "at": time(&at(seq)), "pulse": pulse("a", "idle", &at(seq), false)});
+        live(&mut p, "14:00:00", "14:00:00", 1, false);
+        p.apply(heard("14:00:00", snapshot(1)));
+        p.apply(heard("14:00:00", json!({"news": "recent", "events": [frame(1)]})));
+        for seq in [2, 3] {
+            p.apply(heard(&at(seq), json!({"news": "event", "frame": frame(seq)})));
+        }
+        p.apply(heard("14:00:06", snapshot(6)));
+        p.apply(heard(
+            "14:00:06",
+            json!({"news": "recent", "events": [frame(1), frame(2), frame(3), frame(5), frame(6)]}),
+        ));
+        p.apply(heard("14:00:07", json!({"news": "event", "frame": frame(7)})));
+        let told: Vec<Time> = p
+            .log()
+            .map(|h| match h {
+                Happening::Reported { at, .. } => *at,
+                other => panic!("{other:?}"),
+            })
+            .collect();
+        assert_eq!(told, [1, 2, 3, 5, 6, 7].map(|seq| time(&at(seq))));
     }
 
     #[test]

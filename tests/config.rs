@@ -280,10 +280,11 @@ fn a_fault_in_the_config_names_file_line_value_and_what_is_allowed() {
         ),
         ("server = \"room\"", "line 1: server = \"room\" must be a room's address in quotes"),
         ("token_file = \"\"", "line 1: token_file = \"\" must be a file's path"),
+        ("local_port = 65536", "line 1: local_port = 65536 must be a free port"),
         ("ca = \"\"", "line 1: ca = \"\" must be a file's path"),
         (
             "project = \"a\"\nserve = 1",
-            "line 2: there is no setting serve; there are server, token_file, project, theme, ambiguous, stale_minutes, ca",
+            "line 2: there is no setting serve; there are server, token_file, project, theme, ambiguous, stale_minutes, local_port, ca",
         ),
         ("project = \"a\"\n[keys]\n", "line 2: there is no setting keys"),
         ("project = \"a\"\nproject", "line 2 can't be read: "),

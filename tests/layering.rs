@@ -54,6 +54,7 @@ const BELONGS: &[(&str, &[&str])] = &[
     ("tower", &["src/server/"]),
     ("rusqlite", &["src/server/store/"]),
     ("tokio_tungstenite", &["src/client/"]),
+    ("tungstenite", &["src/server/feed", "src/client/"]),
     ("reqwest", &["src/client/"]),
     ("rmcp", &["src/server/", "src/client/"]),
 ];

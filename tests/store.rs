@@ -8,10 +8,12 @@ use std::collections::HashSet;
 use std::sync::Arc;
 
 use chrono::TimeDelta;
-use database::{Database, events, missed, pulse, run, run_id, say, slug, until, website};
+use database::{Database, events, missed, next, picture, pulse, run, run_id, say, slug, until, website};
+use futures_util::FutureExt;
 use prickle::rules::Kind;
-use prickle::server::store::{CallError, Options, Start, Store};
+use prickle::server::store::{CallError, Options, Store};
 use prickle::wire::feed::{FRAME_MAX, Frame};
+use prickle::wire::pulse::Pulse;
 use serde_json::json;
 use tokio::task::JoinSet;
 
@@ -91,7 +93,7 @@ async fn what_gathers_meanwhile_is_committed_at_once_and_one_refusal_undoes_noth
     }
     let taken = CALLS as u64 * 9 / 10;
     assert_eq!(store.snapshot(&website()).seq, taken + 1);
-    let all = missed(&store.subscribe(&website(), Some((store.epoch(), 0))).await).unwrap();
+    let all = missed(store.subscribe(&website(), Some((store.epoch(), 0)))).await.unwrap();
     assert_eq!(all.iter().map(|(seq, _)| *seq).collect::<Vec<_>>(), (1..=taken + 1).collect::<Vec<_>>());
     assert_eq!(all.into_iter().map(|(_, doing)| doing).collect::<HashSet<_>>(), said);
     // A commit for each would have written at least three pages for each.
@@ -130,7 +132,7 @@ async fn the_calls_of_one_batch_see_each_other() {
     assert!(answers[2].run_failure.is_some(), "the failure survives the report");
     assert_eq!((answers[2].doing.as_str(), answers[3].doing.as_str()), ("on it", "on it"));
     assert_eq!(answers[4], store.snapshot(&website()).pulses.remove(0).into());
-    let told = missed(&store.subscribe(&website(), Some((store.epoch(), 0))).await).unwrap();
+    let told = missed(store.subscribe(&website(), Some((store.epoch(), 0)))).await.unwrap();
     assert_eq!(
         told.iter().map(|(seq, _)| *seq).collect::<Vec<_>>(),
         (1..=told.len() as u64).collect::<Vec<_>>()
@@ -143,7 +145,7 @@ async fn a_full_storage_is_refused_in_words_changes_nothing_and_recovers_by_itse
     let options = Options { largest: Some(400 * 1024), ..database.options() };
     let store = Store::open(&database.path, options).unwrap();
     let agent = database.agent(&store);
-    let mut watcher = store.subscribe(&website(), None).await;
+    let mut watcher = store.subscribe(&website(), None);
     let big = json!({"doing": "big", "files": vec!["x".repeat(300); 50]});
     let mut refusal = None;
     for _ in 0..200 {
@@ -160,14 +162,15 @@ async fn a_full_storage_is_refused_in_words_changes_nothing_and_recovers_by_itse
     let still = store.snapshot(&website());
     assert_eq!((still.seq, still.pulses), (full.seq, full.pulses), "nothing in memory moved");
     for seq in 1..=full.seq {
-        assert_eq!(watcher.frames.try_recv().unwrap().seq, seq);
+        assert_eq!(next(&mut watcher).await, seq);
     }
-    assert!(watcher.frames.try_recv().is_err(), "nobody heard of what was not stored");
+    let more = watcher.events.next(1).now_or_never();
+    assert!(more.is_none(), "nobody heard of what was not stored");
 
     database.sql().execute("DELETE FROM events WHERE seq < 10", []).unwrap();
     say(&store, &agent, "room again").await;
     assert_eq!(store.snapshot(&website()).seq, full.seq + 1, "no number was used up");
-    assert_eq!(watcher.frames.recv().await.unwrap().seq, full.seq + 1);
+    assert_eq!(next(&mut watcher).await, full.seq + 1);
 }
 
 #[tokio::test]
@@ -204,17 +207,17 @@ async fn a_watcher_that_comes_back_gets_exactly_what_it_missed() {
     }
     let epoch = Arc::clone(store.epoch());
     let expected: Vec<_> = (3..=5).map(|i| (i, format!("step {i}"))).collect();
-    let place = store.subscribe(&website(), Some((&epoch, 2))).await;
-    assert_eq!((place.seq, missed(&place)), (5, Some(expected.clone())));
-    assert_eq!(missed(&store.subscribe(&website(), Some((&epoch, 5))).await), Some(vec![]));
+    let place = store.subscribe(&website(), Some((&epoch, 2)));
+    assert_eq!((place.seq, missed(place).await), (5, Some(expected.clone())));
+    assert_eq!(missed(store.subscribe(&website(), Some((&epoch, 5)))).await, Some(vec![]));
     for (why, epoch, after) in [("another database", "other", 2), ("above the newest", &*epoch, 6)] {
-        assert_eq!(missed(&store.subscribe(&website(), Some((epoch, after))).await), None, "{why}");
+        assert_eq!(missed(store.subscribe(&website(), Some((epoch, after)))).await, None, "{why}");
     }
     store.close().await;
     drop(store);
     let store = database.open();
     assert_eq!(
-        missed(&store.subscribe(&website(), Some((&epoch, 2))).await),
+        missed(store.subscribe(&website(), Some((&epoch, 2)))).await,
         Some(expected),
         "also after a restart"
     );
@@ -239,17 +242,18 @@ async fn the_last_thousand_events_are_kept_and_what_is_pruned_needs_a_whole_pict
         .collect();
     assert_eq!(stored, (16..=25).collect::<Vec<u64>>());
     let epoch = Arc::clone(store.epoch());
-    assert_eq!(missed(&store.subscribe(&website(), Some((&epoch, 15))).await).unwrap().len(), 10);
-    let place = store.subscribe(&website(), Some((&epoch, 14))).await;
-    let Start::Snapshot { seq: 25, pulses, recent } = place.start else { panic!("a whole picture") };
-    assert_eq!((pulses.len(), events(&recent).first().unwrap().0), (1, 16));
+    assert_eq!(missed(store.subscribe(&website(), Some((&epoch, 15)))).await.unwrap().len(), 10);
+    let place = store.subscribe(&website(), Some((&epoch, 14)));
+    let picture = picture(&place);
+    assert_eq!((picture.seq, picture.pulses.len(), events(&picture.recent)[0].0), (25, 1, 16));
     assert_eq!(Options::default().events_kept, 1000);
 }
 
 #[tokio::test]
 async fn events_that_memory_no_longer_holds_are_read_from_the_database() {
     let database = Database::new();
-    let store = database.open();
+    let options = Options { held_bytes: 1024 * 1024, ..database.options() };
+    let store = Store::open(&database.path, options.clone()).unwrap();
     let agent = database.agent(&store);
     // 100 of about 36 KB are more than memory holds, and less than are kept.
     for i in 1..=100 {
@@ -258,16 +262,16 @@ async fn events_that_memory_no_longer_holds_are_read_from_the_database() {
     }
     let epoch = Arc::clone(store.epoch());
     let all: Vec<_> = (1..=100).map(|i| (i, format!("step {i}"))).collect();
-    assert_eq!(missed(&store.subscribe(&website(), Some((&epoch, 0))).await).unwrap(), all);
-    let place = store.subscribe(&website(), None).await;
-    let Start::Snapshot { recent, .. } = place.start else { panic!("a whole picture") };
+    assert_eq!(missed(store.subscribe(&website(), Some((&epoch, 0)))).await.unwrap(), all);
+    let place = store.subscribe(&website(), None);
+    let recent = &picture(&place).recent;
     let frame: usize = recent.iter().map(|text| text.len() + 1).sum();
     assert!(frame <= FRAME_MAX && frame > FRAME_MAX / 2, "{frame} bytes");
-    assert_eq!(events(&recent).last().unwrap().0, 100);
+    assert_eq!(events(recent).last().unwrap().0, 100);
     store.close().await;
-    drop(store);
-    let store = database.open();
-    assert_eq!(missed(&store.subscribe(&website(), Some((&epoch, 0))).await).unwrap(), all);
+    drop((store, place));
+    let store = Store::open(&database.path, options).unwrap();
+    assert_eq!(missed(store.subscribe(&website(), Some((&epoch, 0)))).await.unwrap(), all);
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -288,12 +292,16 @@ async fn between_the_picture_and_the_first_frame_nothing_is_lost_or_doubled() {
         until("the room moves on", || store.snapshot(&website()).seq >= i * 5).await;
         let store = store.clone();
         watching.spawn(async move {
-            let mut place = store.subscribe(&website(), None).await;
-            let Start::Snapshot { seq, pulses, .. } = &place.start else { panic!("a whole picture") };
+            let mut place = store.subscribe(&website(), None);
+            let picture = picture(&place);
             // The doing is the number: the picture is the one of its number.
-            assert_eq!(pulses.first().map_or("0", |p| &p.doing), seq.to_string());
-            for next in place.seq + 1..=300 {
-                assert_eq!(place.frames.recv().await.unwrap().seq, next);
+            let doing = picture.pulses.first().map(|text| serde_json::from_str::<Pulse>(text).unwrap().doing);
+            assert_eq!(
+                (doing.as_deref().unwrap_or("0"), place.seq),
+                (&*picture.seq.to_string(), picture.seq)
+            );
+            for seq in place.seq + 1..=300 {
+                assert_eq!(next(&mut place).await, seq);
             }
         });
     }
@@ -314,10 +322,11 @@ async fn a_picture_leaves_out_an_intent_that_has_run_out_and_a_replay_does_not()
     assert!(store.snapshot(&website()).pulses[0].intent.is_some());
     database.clock.set_offset(TimeDelta::minutes(30));
     assert!(store.snapshot(&website()).pulses[0].intent.is_none());
-    let place = store.subscribe(&website(), None).await;
-    let Start::Snapshot { seq: 1, pulses, recent } = place.start else { panic!("a whole picture") };
-    assert!(pulses[0].intent.is_none(), "and expiry made no event");
-    let Frame::Pulse { pulse, .. } = Frame::parse(&recent[0]).unwrap() else { panic!("a pulse") };
+    let place = store.subscribe(&website(), None);
+    let picture = picture(&place);
+    let shown: Pulse = serde_json::from_str(&picture.pulses[0]).unwrap();
+    assert_eq!((picture.seq, shown.intent), (1, None), "and expiry made no event");
+    let Frame::Pulse { pulse, .. } = Frame::parse(&picture.recent[0]).unwrap() else { panic!("a pulse") };
     assert_eq!(pulse.intent, said.intent);
 }
 
@@ -467,7 +476,7 @@ async fn a_record_goes_once_to_the_rooms_watchers_with_its_owners_name() {
     let database = Database::new();
     let store = database.open();
     let agent = database.agent(&store);
-    let mut place = store.subscribe(&website(), None).await;
+    let mut place = store.subscribe(&website(), None);
     let record = run(&store, &agent, json!({})).await.unwrap();
     run(&store, &agent, json!({})).await.unwrap();
     let sent = place.runs.try_recv().unwrap();

@@ -58,6 +58,14 @@ impl Server {
         }
     }
 
+    /// This machine, on a port of the user's choice.
+    pub fn local_at(port: u16) -> Self {
+        let mut server = Self::local();
+        // An http URL with a host takes any port.
+        let _ = server.0.set_port(Some(port));
+        server
+    }
+
     /// Host and port, as the screen names a server.
     pub fn host(&self) -> String {
         let host = self.0.host_str().unwrap_or_default();
@@ -76,11 +84,16 @@ impl Server {
         host == "localhost" || host.parse::<IpAddr>().is_ok_and(|ip| ip.to_canonical().is_loopback())
     }
 
+    /// The port, also where the address leaves it out.
+    pub fn port(&self) -> u16 {
+        self.0.port_or_known_default().unwrap_or(443)
+    }
+
     /// Name and port to connect to.
     pub(super) fn target(&self) -> (String, u16) {
         let host = self.0.host_str().unwrap_or_default();
         let host = host.trim_start_matches('[').trim_end_matches(']').to_owned();
-        (host, self.0.port_or_known_default().unwrap_or(443))
+        (host, self.port())
     }
 
     /// The URL of `path` (which begins with a slash) on this server.

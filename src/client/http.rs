@@ -10,6 +10,7 @@ use serde::de::DeserializeOwned;
 
 use super::words::{self, Trouble};
 use super::{Access, CallError, tls};
+use crate::wire::agent::Agents;
 use crate::wire::feed::Snapshot;
 use crate::wire::id::{AgentId, Slug};
 use crate::wire::run::RunPage;
@@ -90,6 +91,11 @@ impl Http {
         let mut query = vec![("limit", limit.as_str())];
         query.extend(cursor.map(|cursor| ("cursor", cursor)));
         self.read_with("/v1/runs", &query, None).await
+    }
+
+    /// How far the owner's agents have come in a room; only a person's key is told.
+    pub async fn agents(&self, project: &Slug) -> Result<Agents, CallError> {
+        self.read_with("/v1/agents", &[("project", project.as_str())], Some(project.as_str())).await
     }
 
     /// Why the room answers that there is no `project`, with the rooms that the key does see.

@@ -5,7 +5,7 @@ use std::convert::Infallible;
 use std::io;
 use std::pin::pin;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use axum::Router;
 use axum::body::Body;
@@ -23,6 +23,8 @@ use tokio_util::task::TaskTracker;
 use tower::ServiceExt;
 
 use super::Options;
+use super::complaint::Complaint;
+use super::limits::Peer;
 use super::socket::Impatient;
 use super::tls::{self, Tls};
 
@@ -35,10 +37,13 @@ pub(super) struct Stop {
     pub now: CancellationToken,
     /// Everything that still holds a connection.
     pub tasks: TaskTracker,
+    /// How many connections there have been.
+    pub taken: Arc<AtomicU64>,
 }
 
 /// Serves `app` on `listener` until `stop.soon`; the listener is closed on return, connections may live on.
 pub(super) async fn accept(listener: TcpListener, app: Router, options: Arc<Options>, stop: Stop) {
+    let no_room = Complaint::default();
     loop {
         let accepted = tokio::select! {
             biased;
@@ -46,14 +51,21 @@ pub(super) async fn accept(listener: TcpListener, app: Router, options: Arc<Opti
             accepted = listener.accept() => accepted,
         };
         match accepted {
-            Ok((stream, _)) => {
-                let connection = connection(stream, app.clone(), Arc::clone(&options), stop.clone());
+            Ok((stream, peer)) => {
+                stop.taken.fetch_add(1, Ordering::Relaxed);
+                if no_room.settle() {
+                    tracing::info!("connections are taken again");
+                }
+                let peer = Peer(peer.ip());
+                let connection = connection(stream, peer, app.clone(), Arc::clone(&options), stop.clone());
                 stop.tasks.spawn(connection);
             }
             Err(error) if only_that_connection(&error) => {}
             Err(error) => {
                 // Out of file descriptors or memory: the connection waits in the backlog, the room lives.
-                tracing::warn!(%error, "no new connection can be taken now; trying again");
+                if let Some(unsaid) = no_room.raise() {
+                    tracing::warn!(%error, unsaid, "no new connection can be taken now; trying again");
+                }
                 sleep(options.accept_pause).await;
             }
         }
@@ -73,18 +85,18 @@ fn only_that_connection(error: &io::Error) -> bool {
 /// What a connection's requests are read from: TCP itself, or TLS on it.
 type Io = Either<Impatient, TlsStream<Impatient>>;
 
-async fn connection(stream: TcpStream, app: Router, options: Arc<Options>, stop: Stop) {
+async fn connection(stream: TcpStream, peer: Peer, app: Router, options: Arc<Options>, stop: Stop) {
     let Some(tls) = &options.tls else {
         let stream = Impatient::new(stream, options.stall, options.send_buffer);
-        return requests(Either::Left(stream), app, &options, &stop).await;
+        return requests(Either::Left(stream), peer, app, &options, &stop).await;
     };
     let handshake = tokio::select! {
         handshake = timeout(options.header_timeout, handshake(stream, tls, &options)) => handshake,
         () = stop.soon.cancelled() => return,
     };
     match handshake {
-        Ok(Ok(encrypted @ Either::Right(_))) => requests(encrypted, app, &options, &stop).await,
-        Ok(Ok(clear)) => requests(clear, tls::says_https(), &options, &stop).await,
+        Ok(Ok(encrypted @ Either::Right(_))) => requests(encrypted, peer, app, &options, &stop).await,
+        Ok(Ok(clear)) => requests(clear, peer, tls::says_https(), &options, &stop).await,
         Ok(Err(error)) => tracing::debug!(%error, "a connection was given up in its TLS handshake"),
         Err(_late) => {}
     }
@@ -96,11 +108,12 @@ async fn handshake(stream: TcpStream, tls: &Tls, options: &Options) -> io::Resul
     Ok(if clear { Either::Left(stream) } else { Either::Right(tls.acceptor().accept(stream).await?) })
 }
 
-async fn requests(io: Io, app: Router, options: &Options, stop: &Stop) {
+async fn requests(io: Io, peer: Peer, app: Router, options: &Options, stop: &Stop) {
     let begun = Arc::new(AtomicBool::new(false));
     let service = {
         let begun = Arc::clone(&begun);
-        hyper::service::service_fn(move |request: Request<Incoming>| {
+        hyper::service::service_fn(move |mut request: Request<Incoming>| {
+            request.extensions_mut().insert(peer);
             begun.store(true, Ordering::Relaxed);
             answer(app.clone(), request)
         })

@@ -4,11 +4,16 @@
 //! for agents, `feed`, `rooms` and `runs` for those who watch; `store` keeps everything.
 
 mod accept;
+mod agents;
 mod auth;
 mod body;
 pub mod clock;
+mod complaint;
+pub mod descriptors;
 mod feed;
 mod guard;
+mod limits;
+pub mod local;
 pub mod log;
 mod mcp;
 mod problem;
@@ -21,6 +26,7 @@ pub mod tls;
 use std::io;
 use std::net::IpAddr;
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use axum::Router;
@@ -28,11 +34,13 @@ use axum::http::StatusCode;
 use axum::middleware::{from_fn, from_fn_with_state};
 use axum::routing::get;
 use tokio::net::TcpListener;
-use tokio::time::timeout;
+use tokio::sync::Semaphore;
+use tokio::time::{Instant, sleep, timeout};
 use tokio_util::sync::CancellationToken;
 
 use accept::Stop;
 use guard::Guard;
+use limits::Limits;
 use problem::Problem;
 use store::Store;
 
@@ -56,6 +64,12 @@ pub struct Options {
     pub header_timeout: Duration,
     /// A request's body must be there within this time.
     pub body_timeout: Duration,
+    /// Calls a second that one key may make on `/mcp`, and four times as many at once; `None`: any number.
+    pub rate: Option<u32>,
+    /// Sign-ins a minute with unknown keys that one address may make.
+    pub sign_ins: u32,
+    /// Feeds that one owner's keys may hold open together.
+    pub feeds: usize,
     /// How long the rest of a body that was refused is still taken in, so that the refusal gets through.
     pub linger: Duration,
     /// How long a closing feed waits for its watcher to take the close frame and answer it.
@@ -66,8 +80,12 @@ pub struct Options {
     pub accept_pause: Duration,
     /// Bytes that the kernel keeps for one slow reader.
     pub send_buffer: usize,
+    /// The room ends once nobody has been connected for this long. `None`: it stays.
+    pub idle: Option<Duration>,
     /// Bytes that a part of a feed's snapshot is filled up to; at most [`crate::wire::feed::FRAME_MAX`].
     pub part_size: usize,
+    /// Feeds at a time, of all owners together; who comes then is asked to try later.
+    pub watchers: usize,
 }
 
 impl Default for Options {
@@ -81,12 +99,17 @@ impl Default for Options {
             stall: Duration::from_secs(25),
             header_timeout: Duration::from_secs(30),
             body_timeout: Duration::from_secs(15),
+            rate: Some(50),
+            sign_ins: 20,
+            feeds: 2048,
             linger: Duration::from_secs(2),
             farewell: Duration::from_millis(500),
             grace: Duration::from_millis(1500),
             accept_pause: Duration::from_millis(100),
             send_buffer: 64 * 1024,
-            part_size: 64 * 1024, // parts are written into a buffer that each connection keeps
+            idle: None,
+            part_size: 64 * 1024, // a slow watcher has all of one sooner, and a ping waits for one
+            watchers: 10_000,     // each keeps about 10 KB here and up to twice `send_buffer` in the kernel
         }
     }
 }
@@ -96,7 +119,18 @@ impl Default for Options {
 pub(crate) struct Room {
     store: Store,
     options: Arc<Options>,
+    limits: Arc<Limits>,
     stop: Stop,
+    /// Feeds that may still begin.
+    watchers: Arc<Semaphore>,
+}
+
+impl Room {
+    fn new(store: Store, options: Options, stop: Stop) -> Self {
+        let limits = Arc::new(Limits::new(&options));
+        let watchers = Arc::new(Semaphore::new(options.watchers.min(Semaphore::MAX_PERMITS)));
+        Self { store, options: Arc::new(options), limits, stop, watchers }
+    }
 }
 
 /// Runs a room on `listener` until `shutdown`, then ends it in order: no new connections, watchers are told
@@ -112,10 +146,18 @@ pub async fn serve(
 ) -> io::Result<()> {
     let bound = listener.local_addr()?.ip();
     let stop = Stop { soon: shutdown, ..Stop::default() };
-    let room = Room { store, options: Arc::new(options), stop: stop.clone() };
+    let room = Room::new(store, options, stop.clone());
     let app = router(&room, bound).map_err(io::Error::other)?;
 
-    accept::accept(listener, app, Arc::clone(&room.options), stop.clone()).await;
+    let alone = stop.clone();
+    let accepting = accept::accept(listener, app, Arc::clone(&room.options), stop.clone());
+    tokio::select! {
+        () = accepting => {}
+        () = left_alone(&alone, room.options.idle) => {
+            tracing::info!("nobody has used the room for long: closing it");
+            stop.soon.cancel();
+        }
+    }
 
     stop.tasks.close();
     if timeout(room.options.grace, stop.tasks.wait()).await.is_err() {
@@ -127,6 +169,22 @@ pub async fn serve(
     Ok(())
 }
 
+/// Waits until nobody has been connected for `idle`; for ever, if there is no such time.
+async fn left_alone(stop: &Stop, idle: Option<Duration>) {
+    /// How often is looked in that time. What came and went in between is counted.
+    const LOOKS: u32 = 60;
+    let Some(idle) = idle else { return std::future::pending().await };
+    let mut taken = 0;
+    let mut last = Instant::now();
+    while last.elapsed() < idle {
+        sleep((idle / LOOKS).max(Duration::from_millis(1))).await;
+        let now = stop.taken.load(Ordering::Relaxed);
+        if now != taken || !stop.tasks.is_empty() {
+            (taken, last) = (now, Instant::now());
+        }
+    }
+}
+
 fn router(room: &Room, bound: IpAddr) -> serde_json::Result<Router> {
     let guard = Arc::new(Guard::new(bound, &room.options.allow_hosts, &room.options.allow_origins));
     // The last layer added is the first that a request meets.
@@ -135,11 +193,12 @@ fn router(room: &Room, bound: IpAddr) -> serde_json::Result<Router> {
         .layer(from_fn_with_state(room.clone(), body::bounded))
         .layer(from_fn_with_state(room.clone(), auth::signed));
     Ok(Router::new()
-        .route("/healthz", get(async || "ok\n"))
+        .route("/healthz", get(rooms::health))
         .route("/v1/me", get(rooms::me))
         .route("/v1/projects", get(rooms::projects))
         .route("/v1/projects/{project}/pulse", get(rooms::pulse))
         .route("/v1/projects/{project}/feed", get(feed::feed))
+        .route("/v1/agents", get(agents::agents))
         .route("/v1/runs", get(runs::page))
         .merge(mcp)
         .fallback(async || Problem::nothing_here())
@@ -149,4 +208,60 @@ fn router(room: &Room, bound: IpAddr) -> serde_json::Result<Router> {
         .layer(from_fn_with_state(guard, guard::guard))
         .layer(from_fn(log::each_request))
         .with_state(room.clone()))
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use std::time::Instant;
+
+    use axum::body::{Body, to_bytes};
+    use axum::extract::Request;
+    use tower::ServiceExt;
+
+    use super::*;
+    use crate::rules::{Kind, Scope};
+    use store::CallError;
+    use store::keys::{Holder, KeyStore, NewKey};
+
+    #[tokio::test]
+    async fn a_room_that_has_broken_down_does_not_say_that_it_is_well() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("room.db");
+        let store = Store::open(&path, store::Options::default()).unwrap();
+        let room = Room::new(store.clone(), Options::default(), Stop::default());
+        let app = router(&room, "127.0.0.1".parse().unwrap()).unwrap();
+        let health = async || {
+            let asked = Request::get("/healthz").header("host", "localhost").body(Body::empty()).unwrap();
+            let answer = app.clone().oneshot(asked).await.unwrap();
+            let status = answer.status().as_u16();
+            (status, String::from_utf8(to_bytes(answer.into_body(), 1000).await.unwrap().to_vec()).unwrap())
+        };
+        assert_eq!(health().await, (200, "ok\n".to_owned()));
+
+        let key = NewKey {
+            kind: Kind::Client,
+            holder: Holder::Agent("acme/builder".parse().unwrap()),
+            scope: Scope::All,
+            task: None,
+            label: None,
+        };
+        let token = KeyStore::open(&path).unwrap().create(&key, chrono::Utc::now()).unwrap();
+        let caller = store.authenticate(token.as_str()).unwrap();
+        store.break_down();
+        let until = Instant::now() + Duration::from_secs(10);
+        while store.works() {
+            assert!(Instant::now() < until, "the writing thread lives on");
+            tokio::time::sleep(Duration::from_millis(1)).await;
+        }
+        let (status, why) = health().await;
+        assert_eq!((status, why.lines().count()), (503, 1), "{why}");
+        assert!(why.contains("restarted"), "{why}");
+        let told = store.synchronous().await.unwrap_err();
+        assert!(matches!(&told, CallError::Storage(why) if why.contains("restart it")), "{told}");
+        assert!(store.alive(caller.key), "what is in memory is still answered");
+        // Closed in order, it is something else.
+        store.close().await;
+        assert!(store.synchronous().await.unwrap_err().to_string().contains("stopping"));
+    }
 }

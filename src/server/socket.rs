@@ -46,6 +46,16 @@ impl Impatient {
     }
 }
 
+impl Drop for Impatient {
+    /// What a peer has not taken that has stopped reading goes with the connection: else the kernel would keep
+    /// it, and the socket, for minutes.
+    fn drop(&mut self) {
+        if self.deadline.is_some() {
+            let _ = self.stream.set_zero_linger();
+        }
+    }
+}
+
 impl AsyncRead for Impatient {
     fn poll_read(
         mut self: Pin<&mut Self>,

@@ -9,7 +9,7 @@ use std::time::Duration;
 use prickle::rules::{Caller, Kind, Scope};
 use prickle::server::clock::Clock;
 use prickle::server::store::keys::{Holder, KeyStore, NewKey, Token};
-use prickle::server::store::{CallError, Options, Start, Store, Subscription};
+use prickle::server::store::{CallError, Options, Picture, Start, Store, Subscription};
 use prickle::wire::feed::Frame;
 use prickle::wire::id::Slug;
 use prickle::wire::pulse::Pulse;
@@ -124,11 +124,32 @@ pub fn events(texts: &[Arc<str>]) -> Vec<(u64, String)> {
 }
 
 /// What was missed, or `None` where there is a whole picture instead.
-pub fn missed(subscription: &Subscription) -> Option<Vec<(u64, String)>> {
-    match &subscription.start {
-        Start::Missed(texts) => Some(events(texts)),
-        Start::Snapshot { .. } => None,
+pub async fn missed(mut place: Subscription) -> Option<Vec<(u64, String)>> {
+    if let Start::Snapshot(_) = place.start {
+        return None;
     }
+    let mut all = Vec::new();
+    while place.events.seen() < place.seq {
+        let page = tokio::time::timeout(DEADLINE, place.events.next(PAGE)).await.unwrap().unwrap();
+        assert!(page.len() == 1 || page.iter().map(|text| text.len()).sum::<usize>() <= PAGE);
+        all.extend(events(&page));
+    }
+    Some(all)
+}
+
+/// Bytes that are read of what was missed at a time.
+pub const PAGE: usize = 64 * 1024;
+
+/// The number of the next event.
+pub async fn next(place: &mut Subscription) -> u64 {
+    let next = tokio::time::timeout(DEADLINE, place.events.next(1)).await.unwrap().unwrap();
+    events(&next)[0].0
+}
+
+/// The picture a place begins with.
+pub fn picture(place: &Subscription) -> Arc<Picture> {
+    let Start::Snapshot(picture) = &place.start else { panic!("a whole picture") };
+    Arc::clone(picture)
 }
 
 /// Waits until `holds`, and fails at the deadline.

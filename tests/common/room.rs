@@ -28,6 +28,9 @@ impl Default for Shape {
             server: server::Options {
                 ping: Duration::from_millis(200),
                 grace: Duration::from_secs(1),
+                // A test calls as fast as it can, and with wrong keys as often as it likes.
+                rate: None,
+                sign_ins: 100_000,
                 ..server::Options::default()
             },
             store: store::Options { keys_reread: Duration::from_millis(50), ..store::Options::default() },

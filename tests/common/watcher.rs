@@ -20,6 +20,8 @@ pub struct Watcher {
     pub socket: WebSocketStream<TcpStream>,
     /// Pings heard so far.
     pub pings: usize,
+    /// Bytes of the last frame.
+    pub last: usize,
 }
 
 /// What a feed says next.
@@ -69,7 +71,7 @@ impl Watcher {
         // A room that has just gone is not there: the caller decides whether it waits for it.
         let Ok(stream) = socket.connect(host.parse::<SocketAddr>().unwrap()).await else { return Err(0) };
         match client_async(request, stream).await {
-            Ok((socket, _)) => Ok(Self { socket, pings: 0 }),
+            Ok((socket, _)) => Ok(Self { socket, pings: 0, last: 0 }),
             Err(Error::Http(answer)) => Err(answer.status().as_u16()),
             Err(_) => Err(0),
         }
@@ -99,6 +101,7 @@ impl Watcher {
         match self.socket.next().await {
             Some(Ok(Message::Text(text))) => {
                 assert!(text.len() <= FRAME_MAX, "a frame of {} bytes", text.len());
+                self.last = text.len();
                 Some(Heard::Frame(serde_json::from_str(&text).unwrap()))
             }
             Some(Ok(Message::Close(Some(close)))) => {

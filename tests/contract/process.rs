@@ -218,20 +218,3 @@ fn a_damaged_database_is_named_and_left_alone_by_the_key_commands() {
         assert_eq!(std::fs::read(&db).unwrap(), bytes);
     }
 }
-
-#[cfg(target_os = "linux")]
-#[tokio::test]
-async fn running_out_of_file_descriptors_is_survived_and_said() {
-    let folder = tempfile::tempdir().unwrap();
-    let served = Served::start_with(folder.path(), 0, Some(48));
-    let room = served.caller();
-    let mut held = Vec::new();
-    until("the room has no descriptor left", async || {
-        held.push(TcpStream::connect(("127.0.0.1", served.port)).unwrap());
-        std::fs::read_to_string(&served.log).unwrap().contains("no new connection can be taken now")
-    })
-    .await;
-    drop(held);
-    let asked = room.get("", "/healthz").await;
-    assert_eq!(asked, (200, json!("ok\n")));
-}

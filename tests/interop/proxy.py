@@ -1,242 +1,96 @@
-"""A room behind the reverse proxies that the README names: `python3 proxy.py PATH/TO/prickle [README.md]`.
+"""A proxy for clients that can't be given a token: adds the Authorization header, changes nothing else.
 
-The proxies are real, and configured by the very text that the README gives its readers: only ports and
-the certificate's files are put in its place. TLS ends at the proxy; the room is plain, on loopback.
+The room has no switch to do without a token, and gets none for a test. Request lines, headers (Host and
+Origin among them) and bodies go to the room byte for byte, its answers come back untouched, unread.
 """
 
-import contextlib
-import http.client
-import json
-import os
-import queue
-import re
-import shutil
 import socket
-import ssl
-import subprocess
-import sys
-import tempfile
 import threading
-import time
-from pathlib import Path
 
-from room import PROJECT, Checks, Room
-
-README = Path(__file__).resolve().parents[2] / "README.md"
-NAME = "room.example"
-SECONDS = 20
-# Shorter than any proxy's own, longer than the pings' 10 seconds.
-IDLE = 12
+HEAD_LIMIT = 64 * 1024
+CHUNK = 64 * 1024
 
 
-def fenced(text, language):
-    """The one block of that language in a Markdown text."""
-    found = re.findall(rf"^```{language}\n(.*?)^```$", text, re.MULTILINE | re.DOTALL)
-    if len(found) != 1:
-        raise RuntimeError(f"the README has {len(found)} blocks of {language}, not one")
-    return found[0]
+class Proxy:
+    """Has a free port of 127.0.0.1 from construction on; serves from `lead_to` until `close`."""
 
+    def __init__(self):
+        self._listener = socket.create_server(("127.0.0.1", 0))
+        self.url = f"http://127.0.0.1:{self._listener.getsockname()[1]}"
 
-def put(text, *places):
-    """`text` with each of `(old, new)` in its place; every old one must be there."""
-    for old, new in places:
-        if old not in text:
-            raise RuntimeError(f"the README's snippet does not say {old!r} any more")
-        text = text.replace(old, new)
-    return text
+    def lead_to(self, room_url, token):
+        host, port = room_url.removeprefix("http://").rsplit(":", 1)
+        self._room = (host, int(port))
+        self._added = f"Authorization: Bearer {token}\r\n".encode()
+        threading.Thread(target=self._accept, daemon=True).start()
 
+    def close(self):
+        # A blocked accept would outlive a mere close.
+        self._listener.shutdown(socket.SHUT_RDWR)
+        self._listener.close()
 
-def free_port():
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return probe.getsockname()[1]
-
-
-def certificate(folder):
-    """A certificate that signed itself, made as the README says."""
-    cert, key = folder / "cert.pem", folder / "key.pem"
-    names = f"subjectAltName=DNS:{NAME},DNS:localhost"
-    subprocess.run(
-        ["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-days", "2",
-         "-keyout", key, "-out", cert, "-subj", f"/CN={NAME}", "-addext", names,
-         "-addext", "basicConstraints=critical,CA:FALSE"],
-        check=True, capture_output=True,
-    )
-    return cert, key
-
-
-def nginx(readme, folder, room, port):
-    """The command that runs nginx in the foreground, one process, with everything in `folder`."""
-    cert, key = certificate(folder)
-    site = put(
-        fenced(readme, "nginx"), ("listen 443 ssl", f"listen 127.0.0.1:{port} ssl"),
-        ("/etc/ssl/room.pem", str(cert)), ("/etc/ssl/room.key", str(key)), ("http://127.0.0.1:7766", room.url),
-    )
-    temporary = "".join(
-        f"{kind}_temp_path {folder}/{kind};\n" for kind in ("client_body", "proxy", "fastcgi", "uwsgi", "scgi")
-    )
-    (folder / "nginx.conf").write_text(
-        f"daemon off;\nmaster_process off;\npid {folder}/pid;\nerror_log {folder}/log;\nevents {{}}\n"
-        f"http {{\naccess_log off;\n{temporary}proxy_read_timeout {IDLE}s;\nproxy_send_timeout {IDLE}s;\n{site}}}\n",
-        encoding="utf-8",
-    )
-    return ["nginx", "-p", str(folder), "-e", str(folder / "log"), "-c", str(folder / "nginx.conf")]
-
-
-def caddy(readme, folder, room, port):
-    """The command that runs Caddy in the foreground; its certificate is ours instead of one that it fetches."""
-    cert, key = certificate(folder)
-    words = re.search(rf"`({re.escape(NAME)} {{)` `(reverse_proxy \S+)` `(}})`", readme)
-    if words is None:
-        raise RuntimeError("the README does not say any more how Caddy is set up")
-    site = put("\n".join(words.groups()), ("127.0.0.1:7766", room.url.removeprefix("http://")))
-    names = f"https://{NAME}:{port}, https://localhost:{port} {{\nbind 127.0.0.1\ntls {cert} {key}"
-    site = put(site, (f"{NAME} {{", names))
-    (folder / "Caddyfile").write_text(f"{{\nadmin off\nauto_https disable_redirects\n}}\n{site}\n", encoding="utf-8")
-    return ["caddy", "run", "--adapter", "caddyfile", "--config", str(folder / "Caddyfile")]
-
-
-@contextlib.contextmanager
-def running(command, folder, port):
-    """The proxy, once it takes connections; ended by its id."""
-    env = {"PATH": os.environ.get("PATH", ""), "HOME": str(folder)}
-    with open(folder / "said", "w", encoding="utf-8") as said:
-        process = subprocess.Popen(command, env=env, stdin=subprocess.DEVNULL, stdout=said, stderr=said)
-        try:
-            deadline = time.monotonic() + SECONDS
-            while True:
-                with contextlib.suppress(OSError):
-                    socket.create_connection(("127.0.0.1", port), timeout=1).close()
-                    break
-                if process.poll() is not None or time.monotonic() > deadline:
-                    raise RuntimeError(f"{command[0]} does not listen: {(folder / 'said').read_text()}")
-                time.sleep(0.05)
-            yield
-        finally:
-            process.terminate()
+    def _accept(self):
+        while True:
             try:
-                process.wait(timeout=SECONDS)
-            except subprocess.TimeoutExpired:
-                process.kill()
-                process.wait()
+                client, _ = self._listener.accept()
+            except OSError:
+                return
+            threading.Thread(target=self._serve, args=(client,), daemon=True).start()
+
+    def _serve(self, client):
+        with client, socket.create_connection(self._room) as room:
+            threading.Thread(target=_pump, args=(room, client), daemon=True).start()
+            incoming = client.makefile("rb")
+            try:
+                while (head := _head(incoming)) is not None:
+                    line, rest = head.split(b"\r\n", 1)
+                    room.sendall(line + b"\r\n" + self._added + rest)
+                    for part in _body(incoming, rest.lower()):
+                        room.sendall(part)
+                room.shutdown(socket.SHUT_WR)
+                # What the room still has to say goes out before the connection does.
+                while incoming.read(CHUNK):
+                    pass
+            except OSError:
+                pass
 
 
-class Client:
-    """The real `prickle`, and plain requests, through the proxy."""
-
-    def __init__(self, room, folder, port):
-        self.room, self.folder, self.port = room, folder, port
-        self.agent = room.agent_key("proxied")
-        self._trust = ssl.create_default_context(cafile=folder / "cert.pem")
-
-    def command(self, token, *args):
-        env = {"PATH": os.environ.get("PATH", ""), "HOME": str(self.folder), "PRICKLE_HOME": str(self.folder / "home"),
-               "PRICKLE_TOKEN": token}
-        reach = ["--server", f"https://localhost:{self.port}", "--ca", str(self.folder / "cert.pem")]
-        return {"args": [self.room.binary, *args, *reach], "env": env, "stdin": subprocess.DEVNULL, "text": True}
-
-    def run(self, token, *args):
-        return subprocess.run(**self.command(token, *args), capture_output=True, timeout=SECONDS)
-
-    def ask(self, method, path, token, headers=None, body=None):
-        """Status and text of a request under TLS for the room's public name."""
-        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=SECONDS)
-        connection.connect()
-        connection.sock = self._trust.wrap_socket(connection.sock, server_hostname=NAME)
-        headers = {"Host": NAME, "Authorization": f"Bearer {token}"} | (headers or {})
-        connection.request(method, path, body=body, headers=headers)
-        reply = connection.getresponse()
-        with contextlib.closing(connection):
-            return reply.status, reply.read().decode()
-
-    def call(self, doing, **headers):
-        body = {"jsonrpc": "2.0", "id": 1, "method": "tools/call",
-                "params": {"name": "update_pulse", "arguments": {"project": PROJECT, "doing": doing}}}
-        headers |= {"Content-Type": "application/json", "Accept": "application/json, text/event-stream"}
-        return self.ask("POST", "/mcp", self.agent, headers, json.dumps(body))
-
-
-class Feed:
-    """`prickle watch --json`: one line a frame, and what it says of losses on stderr."""
-
-    def __init__(self, client):
-        command = client.command(client.room.reader, "watch", PROJECT, "--json")
-        self._process = subprocess.Popen(**command, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
-        self._frames, self.losses = queue.Queue(), queue.Queue()
-        for stream, lines in ((self._process.stdout, self._frames), (self._process.stderr, self.losses)):
-            threading.Thread(target=lambda s=stream, q=lines: [q.put(line) for line in s], daemon=True).start()
-
-    def frame(self):
-        try:
-            return json.loads(self._frames.get(timeout=SECONDS))
-        except queue.Empty:
-            return {"type": "nothing", "stderr": list(self.losses.queue)}
-
-    def end(self):
-        self._process.terminate()
-        self._process.wait(timeout=SECONDS)
-
-
-def checked(proxy, client, checks):
-    def that(what, holds, otherwise=""):
-        checks.that(f"{proxy}: {what}", holds, otherwise)
-
-    once = client.run(client.room.reader, "watch", PROJECT, "--once", "--json")
-    that("one look", once.returncode == 0 and json.loads(once.stdout)["project"] == PROJECT, once)
-    feed = Feed(client)
+def _pump(source, target):
     try:
-        first = [feed.frame()["type"] for _ in range(3)]
-        that("the feed opens", first == ["hello", "snapshot", "recent"], first)
-        quiet_since = time.monotonic()
-        told = client.run(client.agent, "pulse", "--project", PROJECT, "--doing", "through the proxy", "--json")
-        that("an MCP call of prickle's", told.returncode == 0, told)
-        frame = feed.frame()
-        that("the feed tells it", frame.get("pulse", {}).get("doing") == "through the proxy", frame)
-
-        status, text = client.call("by its name")
-        that("an MCP call by the room's public name", status == 200 and '"isError":true' not in text, (status, text))
-        that("the feed tells that too", feed.frame().get("pulse", {}).get("doing") == "by its name")
-        status, text = client.call("never", Origin=f"https://{NAME}")
-        that("a web page is refused", status == 403, (status, text))
-        status, text = client.call("never", Host="evil.example")
-        # Caddy serves no name but the one it was given, and answers by itself.
-        that("a foreign name is refused", status == 403 or (proxy == "caddy" and text == ""), (status, text))
-        doing = client.room.pulse("proxied")["doing"]
-        that("nothing of either was stored", doing == "by its name", doing)
-        status, _ = client.ask("GET", f"/v1/projects/{PROJECT}/feed", client.room.reader)
-        that("a feed that asks for no upgrade is told so", status == 426, status)
-        refused = {client.ask("GET", "/v1/me", "prk_none", {"X-Forwarded-For": f"192.0.2.{n}"})[0] for n in range(5)}
-        that("a bad key is refused, whoever it says it comes from", refused <= {401, 429}, refused)
-        status, _ = client.ask("GET", "/v1/me", client.room.reader)
-        that("a good key is not held up by that", status == 200, status)
-
-        if proxy != "nginx":
-            return  # no time-out of its own
-        # Quiet for longer than it waits for a word: the pings are words.
-        time.sleep(max(0.0, quiet_since + IDLE + 3 - time.monotonic()))
-        client.call("after a quiet while")
-        frame = feed.frame()
-        same = frame.get("pulse", {}).get("doing") == "after a quiet while"
-        that(f"the same feed lives after {IDLE} quiet seconds", same, frame)
-        that("it was never lost", feed.losses.empty(), list(feed.losses.queue))
-    finally:
-        feed.end()
+        while data := source.recv(CHUNK):
+            target.sendall(data)
+        target.shutdown(socket.SHUT_RDWR)
+    except OSError:
+        pass
 
 
-def main():
-    readme = Path(sys.argv[2] if len(sys.argv) > 2 else README).read_text(encoding="utf-8")
-    checks = Checks()
-    proxies = [proxy for proxy in (nginx, caddy) if shutil.which(proxy.__name__)]
-    for proxy in (nginx, caddy):
-        if proxy not in proxies:
-            print(f"skipped: the room behind {proxy.__name__}, which is not installed here")
-    for proxy in proxies:
-        with Room(sys.argv[1], "--allow-host", NAME) as room, tempfile.TemporaryDirectory() as name:
-            folder, port = Path(name), free_port()
-            with running(proxy(readme, folder, room, port), folder, port):
-                checked(proxy.__name__, Client(room, folder, port), checks)
-    return checks.finish() if proxies else 0
+def _head(incoming):
+    """A request's line and headers with the empty line after them; None where no further request comes."""
+    head = b""
+    while not head.endswith(b"\r\n\r\n"):
+        line = incoming.readline(HEAD_LIMIT)
+        if not line or len(head) > HEAD_LIMIT:
+            return None
+        head += line
+    return head
 
 
-if __name__ == "__main__":
-    sys.exit(main())
+def _body(incoming, headers):
+    """The body that these (lower-case) headers announce, piece by piece as it came."""
+    if b"transfer-encoding: chunked" in headers:
+        while True:
+            size = incoming.readline(HEAD_LIMIT)
+            # The last chunk is empty; both kinds end with a line end of their own.
+            yield size + incoming.read(int(size.split(b";")[0], 16)) + incoming.readline(HEAD_LIMIT)
+            if int(size.split(b";")[0], 16) == 0:
+                return
+    for line in headers.split(b"\r\n"):
+        name, _, value = line.partition(b":")
+        if name.strip() == b"content-length":
+            left = int(value)
+            while left:
+                part = incoming.read(min(left, CHUNK))
+                if not part:
+                    return
+                left -= len(part)
+                yield part

@@ -53,11 +53,14 @@ def _address(lines):
 
 
 class Room:
-    """`prickle serve` on a free loopback port with a database in a temporary folder. A context manager."""
+    """`prickle serve` on a free loopback port with a database in a temporary folder. A context manager.
 
-    def __init__(self, binary, *flags):
-        self._flags = flags
+    `arguments` are more for `serve`.
+    """
+
+    def __init__(self, binary, *arguments):
         self.binary = str(Path(binary).resolve())
+        self._arguments = arguments
         self._folder = tempfile.TemporaryDirectory(prefix="prickle-interop-")
         self.folder = Path(self._folder.name)
         self.db = self.folder / "room.db"
@@ -66,7 +69,7 @@ class Room:
     def __enter__(self):
         self._log = open(self.folder / "room.log", "w", encoding="utf-8")
         self._process = subprocess.Popen(
-            [self.binary, "serve", "--addr", "127.0.0.1:0", "--db", str(self.db), *self._flags],
+            [self.binary, "serve", "--addr", "127.0.0.1:0", "--db", str(self.db), *self._arguments],
             env=self._env(), stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=self._log, text=True,
         )
         lines = queue.Queue()
@@ -153,6 +156,16 @@ class Checks:
         """Holds where both are the same JSON with the same order of keys."""
         unlike = difference(got, wanted)
         return self.that(what, not unlike, unlike)
+
+    def run(self, room, *steps):
+        """Runs each step to its end or its first exception; shows the room's log, if one is given, where something failed."""
+        for step in steps:
+            try:
+                step()
+            except Exception as error:  # noqa: BLE001 (one failed step must not hide the others)
+                self.that("runs to its end", False, f"{type(error).__name__}: {error}")
+        if self.failed and room:
+            room.show_log()
 
     def finish(self):
         """Prints the closing line and gives the exit code."""

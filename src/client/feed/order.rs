@@ -5,8 +5,10 @@ use crate::wire::feed::Frame;
 use crate::wire::pulse::Pulse;
 
 /// What is known of the room's sequence, across connections.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(super) struct Order {
+    /// Bytes of a picture that is still coming in, and of what comes with it, that are kept.
+    most: usize,
     /// The event up to which everything was told, and the database that it belongs to.
     told: Option<(String, u64)>,
     /// This connection's database; `None` before its hello.
@@ -24,6 +26,8 @@ struct Parts {
     pulses: Vec<Pulse>,
     /// Events after the picture that came before it was whole.
     held: Vec<Frame>,
+    /// Bytes of all its frames.
+    size: usize,
 }
 
 /// The room broke its own rules.
@@ -33,9 +37,16 @@ pub(super) enum Broken {
     NoHello,
     /// Something is missing: only a new picture helps.
     Gap,
+    /// A picture without an end: it must not fill our memory.
+    TooLarge,
 }
 
 impl Order {
+    /// `most`: bytes of a picture that is still coming in.
+    pub(super) fn new(most: usize) -> Self {
+        Self { most, told: None, epoch: None, follows: false, parts: None }
+    }
+
     /// What to ask the room to resume after: `EPOCH.SEQ`.
     pub(super) fn after(&self) -> Option<String> {
         self.told.as_ref().map(|(epoch, seq)| format!("{epoch}.{seq}"))
@@ -53,11 +64,17 @@ impl Order {
         self.parts = None;
     }
 
-    /// Takes the next frame; what it tells is added to `news`.
-    pub(super) fn hear(&mut self, frame: Frame, news: &mut Vec<News>) -> Result<(), Broken> {
+    /// Takes the next frame, which came as `size` bytes; what it tells is added to `news`.
+    pub(super) fn hear(&mut self, frame: Frame, size: usize, news: &mut Vec<News>) -> Result<(), Broken> {
         let Some(epoch) = &self.epoch else {
             return self.greet(frame, news);
         };
+        if let Some(parts) = &mut self.parts {
+            parts.size += size;
+            if parts.size > self.most {
+                return Err(Broken::TooLarge);
+            }
+        }
         if frame.seq().is_some() {
             return self.event(frame, news);
         }
@@ -65,7 +82,7 @@ impl Order {
             Frame::Snapshot { seq, pulses, part, last } => {
                 let parts = match self.parts.take() {
                     Some(parts) if part > 0 && parts.next == part && parts.seq == seq => parts,
-                    _ if part == 0 => Parts { seq, next: 0, pulses: Vec::new(), held: Vec::new() },
+                    _ if part == 0 => Parts { seq, next: 0, pulses: Vec::new(), held: Vec::new(), size },
                     _ => return Err(Broken::Gap),
                 };
                 let parts =
@@ -172,7 +189,7 @@ mod tests {
 
     fn hear(order: &mut Order, frames: impl IntoIterator<Item = Frame>) -> Result<Vec<String>, Broken> {
         let mut news = Vec::new();
-        frames.into_iter().try_for_each(|frame| order.hear(frame, &mut news))?;
+        frames.into_iter().try_for_each(|frame| order.hear(frame, 0, &mut news))?;
         Ok(news.iter().map(name).collect())
     }
 
@@ -187,7 +204,7 @@ mod tests {
 
     /// An order that has been told all up to `seq`.
     fn told(seq: u64) -> Order {
-        let mut order = Order::default();
+        let mut order = Order::new(usize::MAX);
         order.begin();
         hear(&mut order, [hello(EPOCH, seq, false), part(seq, &[], 0, true)]).unwrap();
         order
@@ -195,7 +212,7 @@ mod tests {
 
     #[test]
     fn a_picture_is_told_when_it_is_whole() {
-        let mut order = Order::default();
+        let mut order = Order::new(usize::MAX);
         order.begin();
         assert_eq!(hear(&mut order, [hello(EPOCH, 7, false)]).unwrap(), ["live"]);
         assert_eq!(hear(&mut order, [part(7, &[pulse(0, 1)], 0, false)]).unwrap(), [""; 0]);
@@ -206,7 +223,7 @@ mod tests {
 
     #[test]
     fn events_amid_the_parts_of_a_picture_follow_it() {
-        let mut order = Order::default();
+        let mut order = Order::new(usize::MAX);
         order.begin();
         let frames = [
             hello(EPOCH, 7, false),
@@ -221,9 +238,29 @@ mod tests {
     }
 
     #[test]
+    fn a_picture_without_an_end_fills_no_memory() {
+        let mut order = Order::new(1000);
+        order.begin();
+        let mut news = Vec::new();
+        order.hear(hello(EPOCH, 7, false), 200, &mut news).unwrap();
+        // A picture of just so much is taken, and the next one counts anew.
+        for _ in 0..2 {
+            order.hear(part(7, &[], 0, false), 400, &mut news).unwrap();
+            order.hear(event(8), 400, &mut news).unwrap();
+            order.hear(part(7, &[], 1, true), 200, &mut news).unwrap();
+        }
+        for endless in [part(7, &[], 1, false), event(9), event(7), frame(json!({"type": "weather"}))] {
+            order.begin();
+            order.hear(hello(EPOCH, 7, false), 200, &mut news).unwrap();
+            order.hear(part(7, &[], 0, false), 600, &mut news).unwrap();
+            assert_eq!(order.hear(endless, 401, &mut news), Err(Broken::TooLarge));
+        }
+    }
+
+    #[test]
     fn a_part_that_is_missing_or_of_another_picture_is_a_gap() {
         for wrong in [part(7, &[], 2, true), part(8, &[], 1, true)] {
-            let mut order = Order::default();
+            let mut order = Order::new(usize::MAX);
             order.begin();
             assert_eq!(
                 hear(&mut order, [hello(EPOCH, 7, false), part(7, &[], 0, false), wrong]),
@@ -277,7 +314,7 @@ mod tests {
             order.begin();
             assert_eq!(hear(&mut order, [hello(epoch, seq, true)]), result, "{epoch}.{seq}");
         }
-        let mut fresh = Order::default();
+        let mut fresh = Order::new(usize::MAX);
         fresh.begin();
         assert_eq!(hear(&mut fresh, [hello(EPOCH, 0, true)]), Err(Broken::Gap));
     }
@@ -285,7 +322,7 @@ mod tests {
     #[test]
     fn the_first_frame_is_hello_and_no_later_one() {
         for first in [event(1), part(1, &[], 0, true), frame(json!({"type": "weather"}))] {
-            let mut order = Order::default();
+            let mut order = Order::new(usize::MAX);
             order.begin();
             assert_eq!(hear(&mut order, [first]), Err(Broken::NoHello));
         }
@@ -342,7 +379,7 @@ mod tests {
             visits in prop::collection::vec((any::<bool>(), 0..4_u64, 1..4_usize, 0..9_u64, prop::collection::vec(0..30_u64, 0..4)), 1..12)
         ) {
             let visits: Vec<Visit> = visits;
-            let (mut order, mut picture, mut last, mut room) = (Order::default(), BTreeMap::new(), 0, 3);
+            let (mut order, mut picture, mut last, mut room) = (Order::new(usize::MAX), BTreeMap::new(), 0, 3);
             for (resumes, ahead, parts, events, twice) in visits {
                 order.begin();
                 room += ahead;
@@ -368,7 +405,7 @@ mod tests {
                 }
                 for frame in frames {
                     let mut news = Vec::new();
-                    order.hear(frame, &mut news).unwrap();
+                    order.hear(frame, 0, &mut news).unwrap();
                     for news in news {
                         apply(&mut picture, &mut last, news);
                     }

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use futures_util::{SinkExt, StreamExt};
-use reqwest::header::{AUTHORIZATION, HeaderValue, USER_AGENT};
+use reqwest::header::{AUTHORIZATION, HeaderValue, RETRY_AFTER, USER_AGENT};
 use rustls::pki_types::ServerName;
 use serde::Deserialize;
 use serde_json::Value;
@@ -37,6 +37,8 @@ pub(super) enum End {
     Gap,
     /// It may come back by itself.
     Lost(String),
+    /// It may, but not before this time.
+    Later(String, Duration),
     /// It will not.
     Refused(String),
 }
@@ -139,7 +141,12 @@ async fn explain(failure: Failure, access: &Access, project: &Slug, options: &Op
         };
     }
     let body = answer.body().as_deref().unwrap_or_default();
-    words::status(status, body, access, Some(project.as_str())).into()
+    // In seconds; the other way to write it, a date, is for caches.
+    let later = answer.headers().get(RETRY_AFTER).and_then(|value| value.to_str().ok()?.trim().parse().ok());
+    match (words::status(status, body, access, Some(project.as_str())).into(), later) {
+        (End::Lost(why), Some(seconds)) => End::Later(why, Duration::from_secs(seconds)),
+        (end, _) => end,
+    }
 }
 
 async fn listen(
@@ -180,7 +187,7 @@ async fn listen(
                     Some(Err(error)) => return End::Lost(words::socket(&error)),
                     None => return End::Lost("the connection broke off".into()),
                 };
-                if let Err(end) = tell(text, order, out).await {
+                if let Err(end) = tell(text, options, order, out).await {
                     return end;
                 }
                 // Counted from when we were ready to listen, not from when the room spoke: while the
@@ -194,16 +201,21 @@ async fn listen(
     }
 }
 
-async fn tell(text: Utf8Bytes, order: &mut Order, out: &Out) -> Result<(), End> {
+async fn tell(text: Utf8Bytes, options: &Options, order: &mut Order, out: &Out) -> Result<(), End> {
     let frame = read(&text).map_err(End::Lost)?;
     out.frame(&text).await.map_err(|_| End::Gone)?;
     let mut news: Vec<News> = Vec::new();
-    let kept = order.hear(frame, &mut news);
+    let kept = order.hear(frame, text.len(), &mut news);
     for news in news {
         out.tell(news).await.map_err(|_| End::Gone)?;
     }
     kept.map_err(|broken| match broken {
         Broken::Gap => End::Gap,
+        // It would come again as it is.
+        Broken::TooLarge => End::Refused(format!(
+            "the room's picture has more than {} MiB, which is more than is taken in; ask who runs the room",
+            options.picture_max >> 20
+        )),
         Broken::NoHello => End::Lost("what answers there did not greet like a prickle room".into()),
     })
 }

@@ -4,24 +4,20 @@
 //! ahead of it at no time that anyone can see: the writer commits, then [`Room::apply`] changes the memory and
 //! publishes under one lock, the lock under which a watcher takes its place.
 
-use std::collections::{BTreeMap, HashMap, VecDeque};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
+use std::collections::{BTreeMap, HashMap};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, RwLock};
 
 use chrono::DateTime;
 use rusqlite::{Connection, OptionalExtension, params};
-use tokio::sync::broadcast;
+use tokio::sync::{broadcast, watch};
 
-use super::{Options, RunSent, Sent, Start, Subscription};
+use super::events::{Events, Following, Ring};
+use super::{Options, Picture, RunSent, Start, Store, Subscription};
 use crate::rules::Standing;
 use crate::wire::Time;
-use crate::wire::feed::{FRAME_MAX, Frame, Snapshot};
+use crate::wire::feed::{Frame, Snapshot};
 use crate::wire::id::{AgentId, Slug};
 use crate::wire::pulse::Pulse;
-
-/// Bytes of events that a room holds in memory; older ones are read from the database when asked for.
-const HELD_BYTES: usize = 4 * FRAME_MAX;
-/// What stands round the events of a `recent` frame, generously.
-const ROUND_RECENT: usize = 64;
 
 /// Every room that anyone has asked for.
 #[derive(Debug)]
@@ -34,10 +30,11 @@ pub(super) struct Rooms {
 /// One project.
 #[derive(Debug)]
 pub(super) struct Room {
-    project: Slug,
+    pub(super) project: Slug,
     epoch: Arc<str>,
     options: Options,
-    frames: broadcast::Sender<Sent>,
+    /// The newest event's number: wakes those who wait for more.
+    newest: watch::Sender<u64>,
     runs: broadcast::Sender<RunSent>,
     now: Mutex<Now>,
 }
@@ -45,11 +42,28 @@ pub(super) struct Room {
 /// The room at one moment.
 #[derive(Debug, Default)]
 struct Now {
-    seq: u64,
-    agents: BTreeMap<AgentId, Standing>,
-    /// The newest events without a gap, the last of them `seq`.
-    held: VecDeque<Arc<str>>,
-    held_bytes: usize,
+    agents: BTreeMap<AgentId, Present>,
+    events: Ring,
+    /// The last picture that was asked for, for those who ask before anything changes.
+    picture: Option<Taken>,
+}
+
+/// An agent in the room.
+#[derive(Debug)]
+struct Present {
+    standing: Standing,
+    /// The pulse as JSON: written once, for the database and for every picture.
+    text: Arc<str>,
+    /// The same without the intent, from when that has run out.
+    bare: OnceLock<Arc<str>>,
+}
+
+/// A picture, and the time in which no intent in it runs out.
+#[derive(Debug)]
+struct Taken {
+    picture: Arc<Picture>,
+    from: Time,
+    until: Option<Time>,
 }
 
 /// What a committed `update_pulse` did.
@@ -59,17 +73,10 @@ pub(super) struct Event {
     pub(super) agent: AgentId,
     pub(super) standing: Standing,
     pub(super) seq: u64,
+    /// The pulse as JSON.
+    pub(super) pulse: Arc<str>,
+    /// The whole frame as JSON.
     pub(super) text: Arc<str>,
-}
-
-/// A watcher's place, or what must be read for it first.
-pub(super) enum Place {
-    Taken(Box<Subscription>),
-    /// The events after `after` up to `subscription.seq` are stored, but not in memory.
-    Behind {
-        after: u64,
-        subscription: Box<Subscription>,
-    },
 }
 
 impl Rooms {
@@ -88,13 +95,21 @@ impl Rooms {
         known.unwrap_or_else(|| self.insert(project.clone(), Now::default()))
     }
 
+    /// Every room but this one, in the order of their names.
+    pub(super) fn others(&self, project: &Slug) -> Vec<Arc<Room>> {
+        let rooms = self.by_project.read().unwrap_or_else(PoisonError::into_inner);
+        let mut others: Vec<_> = rooms.values().filter(|room| room.project != *project).cloned().collect();
+        others.sort_by(|a, b| a.project.cmp(&b.project));
+        others
+    }
+
     fn insert(&self, project: Slug, now: Now) -> Arc<Room> {
         let mut rooms = self.by_project.write().unwrap_or_else(PoisonError::into_inner);
         let room = rooms.entry(project.clone()).or_insert_with(|| {
-            let (frames, _) = broadcast::channel(self.options.frames_held.max(1));
+            let (newest, _) = watch::channel(now.events.seq);
             let (runs, _) = broadcast::channel(self.options.frames_held.max(1));
             let (epoch, options) = (Arc::clone(&self.epoch), self.options.clone());
-            Arc::new(Room { project, epoch, options, frames, runs, now: Mutex::new(now) })
+            Arc::new(Room { project, epoch, options, newest, runs, now: Mutex::new(now) })
         });
         Arc::clone(room)
     }
@@ -103,29 +118,29 @@ impl Rooms {
 impl Room {
     /// What the room has of an agent.
     pub(super) fn standing(&self, agent: &AgentId) -> Option<Standing> {
-        self.now().agents.get(agent).cloned()
+        self.now().agents.get(agent).map(|present| present.standing.clone())
     }
 
     /// Takes over a committed event and tells the watchers.
     pub(super) fn apply(&self, event: Event) {
         let mut now = self.now();
-        now.agents.insert(event.agent, event.standing);
-        now.seq = event.seq;
-        now.hold(Arc::clone(&event.text), self.options.events_kept);
-        // No watcher is no fault.
-        let _ = self.frames.send(Sent { seq: event.seq, text: event.text });
+        now.agents.insert(event.agent, Present::new(event.standing, event.pulse));
+        now.events.push(event.seq, event.text, &self.options);
+        now.picture = None;
+        self.newest.send_replace(event.seq);
     }
 
     /// Tells the watchers of a committed record; only its owner's may be sent it.
     pub(super) fn tell_run(&self, run: RunSent) {
-        let _ = self.runs.send(run);
+        let _ = self.runs.send(run); // no watcher is no fault
     }
 
     /// The room as it is.
     pub(super) fn snapshot(&self) -> Snapshot {
         let (seq, pulses) = {
             let now = self.now();
-            (now.seq, now.pulses())
+            let pulses: Vec<_> = now.agents.values().map(|p| Arc::clone(&p.standing.pulse)).collect();
+            (now.events.seq, pulses)
         };
         let server_time = self.options.clock.now();
         Snapshot {
@@ -133,45 +148,36 @@ impl Room {
             epoch: self.epoch.to_string(),
             seq,
             server_time,
-            pulses: pulses.iter().map(|pulse| Pulse::clone(&current(pulse, server_time))).collect(),
+            pulses: pulses.iter().map(|pulse| current(pulse, server_time)).collect(),
         }
     }
 
     /// A place for a watcher that has seen everything up to `after`; `None`: that has seen nothing.
-    pub(super) fn subscribe(&self, after: Option<u64>) -> Place {
-        let now = self.now();
+    pub(super) fn subscribe(self: Arc<Self>, store: Store, after: Option<u64>) -> Subscription {
+        let mut now = self.now();
         let server_time = self.options.clock.now();
-        let place = |start| {
-            Box::new(Subscription {
-                epoch: Arc::clone(&self.epoch),
-                seq: now.seq,
-                server_time,
-                start,
-                frames: self.frames.subscribe(),
-                runs: self.runs.subscribe(),
-            })
+        let seq = now.events.seq;
+        let after =
+            after.filter(|after| seq.checked_sub(*after).is_some_and(|n| n <= self.options.events_kept));
+        let start = match after {
+            Some(_) => Start::Resumed,
+            None => Start::Snapshot(now.picture(server_time)),
         };
-        let missed = after.and_then(|after| now.seq.checked_sub(after));
-        match (after, missed) {
-            (Some(after), Some(missed)) if missed <= self.options.events_kept => {
-                match usize::try_from(missed).ok().and_then(|n| now.held.len().checked_sub(n)) {
-                    Some(from) => {
-                        Place::Taken(place(Start::Missed(now.held.range(from..).cloned().collect())))
-                    }
-                    None => Place::Behind { after, subscription: place(Start::Missed(Vec::new())) },
-                }
+        let (newest, runs) = (self.newest.subscribe(), self.runs.subscribe());
+        drop(now);
+        let epoch = Arc::clone(&self.epoch);
+        let events = Events::new(store, self, after.unwrap_or(seq), newest, after.is_some());
+        Subscription { epoch, seq, server_time, start, events, runs }
+    }
+
+    /// What follows on `seen` in memory. Who was `away` may be further behind than others.
+    pub(super) fn after(&self, seen: u64, away: bool, most: usize) -> Following {
+        let now = self.now();
+        match now.events.seq.checked_sub(seen) {
+            Some(missed) if !away && missed > self.options.frames_held as u64 => {
+                Following::Older(now.events.seq)
             }
-            _ => {
-                let start = Start::Snapshot { seq: now.seq, pulses: now.pulses(), recent: now.recent() };
-                let mut place = place(start);
-                drop(now); // what follows touches 10,000 pulses in a large room
-                if let Start::Snapshot { pulses, .. } = &mut place.start {
-                    for pulse in pulses {
-                        *pulse = current(pulse, server_time);
-                    }
-                }
-                Place::Taken(place)
-            }
+            _ => now.events.after(seen, most),
         }
     }
 
@@ -181,41 +187,46 @@ impl Room {
 }
 
 impl Now {
-    fn hold(&mut self, text: Arc<str>, kept: u64) {
-        self.held_bytes += text.len();
-        self.held.push_back(text);
-        while self.held_bytes > HELD_BYTES || self.held.len() as u64 > kept {
-            let Some(oldest) = self.held.pop_front() else { break };
-            self.held_bytes -= oldest.len();
+    /// The room as every watcher that comes now sees it: one list for all of them.
+    fn picture(&mut self, now: Time) -> Arc<Picture> {
+        let taken = self
+            .picture
+            .take()
+            .filter(|taken| taken.from <= now && taken.until.is_none_or(|until| now < until));
+        let taken = taken.unwrap_or_else(|| {
+            let intents = self.agents.values().filter_map(|present| present.standing.pulse.intent.as_ref());
+            let until = intents.filter(|intent| intent.holds(now)).map(|intent| intent.expires_at).min();
+            let pulses = self.agents.values().map(|present| present.shown(now)).collect();
+            let picture = Picture { seq: self.events.seq, pulses, recent: self.events.recent() };
+            Taken { picture: Arc::new(picture), from: now, until }
+        });
+        Arc::clone(&self.picture.insert(taken).picture)
+    }
+}
+
+impl Present {
+    fn new(standing: Standing, text: Arc<str>) -> Self {
+        Self { standing, text, bare: OnceLock::new() }
+    }
+
+    /// The pulse as a picture shows it.
+    fn shown(&self, now: Time) -> Arc<str> {
+        let pulse = &self.standing.pulse;
+        if pulse.intent.as_ref().is_none_or(|intent| intent.holds(now)) {
+            return Arc::clone(&self.text);
         }
-    }
-
-    fn pulses(&self) -> Vec<Arc<Pulse>> {
-        self.agents.values().map(|standing| Arc::clone(&standing.pulse)).collect()
-    }
-
-    /// The newest events that fit into one frame, oldest first.
-    fn recent(&self) -> Vec<Arc<str>> {
-        let mut left = FRAME_MAX - ROUND_RECENT;
-        let fits = |text: &&Arc<str>| match left.checked_sub(text.len() + 1) {
-            Some(rest) => {
-                left = rest;
-                true
-            }
-            None => false,
+        let bare = || {
+            let text = serde_json::to_string(&current(pulse, now));
+            text.map_or_else(|_| Arc::clone(&self.text), Arc::from)
         };
-        let mut newest: Vec<_> = self.held.iter().rev().take_while(fits).cloned().collect();
-        newest.reverse();
-        newest
+        Arc::clone(self.bare.get_or_init(bare))
     }
 }
 
 /// The pulse without an intent that has run out.
-fn current(pulse: &Arc<Pulse>, now: Time) -> Arc<Pulse> {
-    match &pulse.intent {
-        Some(intent) if !intent.holds(now) => Arc::new(Pulse { intent: None, ..Pulse::clone(pulse) }),
-        _ => Arc::clone(pulse),
-    }
+pub(super) fn current(pulse: &Pulse, now: Time) -> Pulse {
+    let intent = pulse.intent.clone().filter(|intent| intent.holds(now));
+    Pulse { intent, ..pulse.clone() }
 }
 
 /// Text that this program wrote, read back.
@@ -228,22 +239,11 @@ fn read_all(connection: &Connection, options: &Options) -> rusqlite::Result<Hash
     let mut rooms: HashMap<Slug, Now> = HashMap::new();
     let mut select = connection
         .prepare("SELECT p.slug, p.id, s.seq FROM sequences s JOIN projects p ON p.id = s.project")?;
-    let mut events =
-        connection.prepare("SELECT frame FROM events WHERE project = ?1 ORDER BY seq DESC LIMIT ?2")?;
     let mut rows = select.query([])?;
     while let Some(row) = rows.next()? {
         let Ok(project) = row.get::<_, String>(0)?.parse::<Slug>() else { continue };
-        let mut now = Now { seq: row.get(2)?, ..Now::default() };
-        let mut newest = events.query(params![row.get::<_, i64>(1)?, options.events_kept])?;
-        while let Some(event) = newest.next()? {
-            let text: Arc<str> = event.get::<_, String>(0)?.into();
-            if now.held_bytes + text.len() > HELD_BYTES {
-                break;
-            }
-            now.held_bytes += text.len();
-            now.held.push_front(text);
-        }
-        rooms.insert(project, now);
+        let events = Ring::read(connection, row.get(1)?, row.get(2)?, options)?;
+        rooms.insert(project, Now { events, ..Now::default() });
     }
     let mut select = connection.prepare(
         "SELECT p.slug, u.pulse, u.failure_task, u.failure_at FROM pulses u JOIN projects p ON p.id = u.project",
@@ -251,7 +251,8 @@ fn read_all(connection: &Connection, options: &Options) -> rusqlite::Result<Hash
     let mut rows = select.query([])?;
     while let Some(row) = rows.next()? {
         let Ok(project) = row.get::<_, String>(0)?.parse::<Slug>() else { continue };
-        let pulse = read_pulse(&row.get::<_, String>(1)?)?;
+        let text: String = row.get(1)?;
+        let pulse = read_pulse(&text)?;
         let at: Option<i64> = row.get(3)?;
         let standing = Standing {
             failure_task: row.get(2)?,
@@ -259,7 +260,7 @@ fn read_all(connection: &Connection, options: &Options) -> rusqlite::Result<Hash
             pulse: Arc::new(pulse),
         };
         let agents = &mut rooms.entry(project).or_default().agents;
-        agents.insert(standing.pulse.agent_id.clone(), standing);
+        agents.insert(standing.pulse.agent_id.clone(), Present::new(standing, text.into()));
     }
     Ok(rooms)
 }
@@ -295,7 +296,7 @@ pub(super) fn write(
         )?
         .query_row([row], |row| row.get(0))?;
     let to_sql = |e: serde_json::Error| rusqlite::Error::ToSqlConversionFailure(Box::new(e));
-    let pulse = serde_json::to_string(&standing.pulse).map_err(to_sql)?;
+    let pulse: Arc<str> = serde_json::to_string(&standing.pulse).map_err(to_sql)?.into();
     let frame = Frame::Pulse { seq, at, pulse: Box::new(Pulse::clone(&standing.pulse)) };
     let text: Arc<str> = serde_json::to_string(&frame).map_err(to_sql)?.into();
     connection
@@ -314,32 +315,5 @@ pub(super) fn write(
             standing.failure_task,
             standing.failure_at.map(|at| at.timestamp_millis())
         ])?;
-    Ok(Event { project: project.clone(), agent: agent.clone(), standing, seq, text })
-}
-
-/// Forgets the events of a project that are older than the newest `kept`.
-pub(super) fn prune(connection: &Connection, project: i64, kept: u64) -> rusqlite::Result<()> {
-    connection
-        .prepare_cached(
-            "DELETE FROM events WHERE project = ?1
-             AND seq <= (SELECT seq FROM sequences WHERE project = ?1) - ?2",
-        )?
-        .execute(params![project, kept])?;
-    Ok(())
-}
-
-/// The events after `after` up to `upto`, oldest first; `None` where some of them are pruned.
-pub(super) fn missed(
-    connection: &Connection,
-    project: &Slug,
-    after: u64,
-    upto: u64,
-) -> rusqlite::Result<Option<Vec<Arc<str>>>> {
-    let mut select = connection.prepare_cached(
-        "SELECT frame FROM events WHERE project = (SELECT id FROM projects WHERE slug = ?1)
-         AND seq > ?2 AND seq <= ?3 ORDER BY seq",
-    )?;
-    let frames = select.query_map(params![project.as_str(), after, upto], |row| row.get::<_, String>(0))?;
-    let frames: Vec<Arc<str>> = frames.map(|text| text.map(Arc::from)).collect::<Result<_, _>>()?;
-    Ok((frames.len() as u64 == upto - after).then_some(frames))
+    Ok(Event { project: project.clone(), agent: agent.clone(), standing, seq, pulse, text })
 }
