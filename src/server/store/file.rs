@@ -92,6 +92,13 @@ impl Database {
         Ok(Self { path })
     }
 
+    /// Where the file and its log are.
+    pub(super) fn paths(&self) -> [PathBuf; 2] {
+        let mut log = self.path.clone().into_os_string();
+        log.push("-wal");
+        [self.path.clone(), log.into()]
+    }
+
     /// Locks the database against a second room, or refuses if there is one.
     pub(super) fn lock(&self) -> Result<Lock, OpenError> {
         let mut name = self.path.clone().into_os_string();
@@ -299,7 +306,9 @@ fn set_up(connection: &mut Connection, epoch: &str) -> rusqlite::Result<()> {
         if done == 0 {
             whole.execute("INSERT INTO room (one, epoch) VALUES (1, ?1)", [epoch])?;
         }
-        whole.pragma_update(None, "user_version", MIGRATIONS.len())?;
+        if done < MIGRATIONS.len() {
+            whole.pragma_update(None, "user_version", MIGRATIONS.len())?;
+        }
         whole.commit()?;
     }
     Ok(())
