@@ -226,6 +226,24 @@ async fn a_database_of_the_first_version_is_brought_to_this_one_with_all_it_hold
 }
 
 #[test]
+fn many_that_find_an_older_database_bring_it_to_this_version_together() {
+    let database = Database::new();
+    first_version(&database);
+    let children: Vec<_> = (0..8)
+        .map(|i| {
+            let agent = format!("acme/agent-{i}");
+            let mut command = Command::new(PRICKLE);
+            command.args(["key", "create", "--kind", "client", "--agent", &agent, "--project", "website-v2"]);
+            command.arg("--db").arg(&database.path).stdout(std::process::Stdio::null()).spawn().unwrap()
+        })
+        .collect();
+    for mut child in children {
+        assert!(child.wait().unwrap().success());
+    }
+    assert_eq!(uses(&database).len(), 10);
+}
+
+#[test]
 fn an_older_database_is_not_changed_under_an_older_room() {
     let database = Database::new();
     first_version(&database);

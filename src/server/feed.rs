@@ -94,6 +94,20 @@ enum End {
     Closed(u16, &'static str),
 }
 
+impl End {
+    /// Why, as the metrics name it.
+    fn reason(self) -> &'static str {
+        match self {
+            Self::Left => "left",
+            Self::Gone => "gone",
+            Self::Silent => "silent",
+            Self::Closed(4401, _) => "revoked",
+            Self::Closed(1012, _) => "restarting",
+            Self::Closed(..) => "later",
+        }
+    }
+}
+
 /// Its key is no longer good.
 const REVOKED: End = End::Closed(4401, "the key was revoked");
 /// The room stops.
@@ -119,6 +133,7 @@ async fn watch(
         end = dismissed(&room, caller.key) => end,
     };
     tracing::info!(%project, key = caller.key, ?end, "feed ended");
+    room.metrics().feed_ended(end.reason());
     let reply = Frame::Control(answer.borrow().as_slice().into());
     let _ = timeout(room.options.farewell, async {
         match end {
@@ -200,6 +215,7 @@ impl Teller<'_> {
         let after = after.as_ref().map(|(epoch, seq)| (epoch.as_str(), *seq));
         let mut place = self.room.store.subscribe(self.project, after);
         voice.say(hello(&place));
+        self.room.metrics().frames.add(1);
         if let Start::Snapshot(picture) = &place.start {
             self.show(voice, picture).await?;
         }
@@ -211,6 +227,7 @@ impl Teller<'_> {
         loop {
             let went = tokio::select! {
                 texts = place.events.next(TOGETHER) => texts.map(|texts| {
+                    self.room.metrics().frames.add(texts.len());
                     texts.into_iter().for_each(|text| voice.say(Frame::Text(text)));
                 }),
                 run = place.runs.recv(), if sees_runs => match run {
@@ -226,6 +243,7 @@ impl Teller<'_> {
                 _ = ping.tick() => { voice.say(Frame::ping()); Ok(()) }
             };
             if let Err(Behind) = went {
+                self.room.metrics().lags.add(1);
                 // The room as it is now, instead of everything in between. It also says to read records anew.
                 place = self.room.store.subscribe(self.project, None);
                 if let Start::Snapshot(picture) = &place.start {
@@ -244,6 +262,7 @@ impl Teller<'_> {
     ) -> io::Result<()> {
         for frame in parts::frames(Arc::clone(picture), self.room.options.part_size.min(FRAME_MAX)) {
             voice.say(frame);
+            self.room.metrics().frames.add(1);
             if voice.waiting() >= TOGETHER {
                 voice.flush().await?;
             }
@@ -254,6 +273,7 @@ impl Teller<'_> {
     fn run<W: AsyncWrite + Unpin>(&self, voice: &mut Voice<W>, run: RunSent) {
         if run.owner == self.caller.owner {
             voice.say(Frame::Text(run.text));
+            self.room.metrics().frames.add(1);
         }
     }
 }

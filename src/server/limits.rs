@@ -10,6 +10,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use super::Options;
+use super::metrics::Metrics;
 use super::problem::Problem;
 use crate::wire::id::Slug;
 
@@ -34,10 +35,11 @@ pub(super) struct Limits {
     calls: Option<Buckets<i64>>,
     sign_ins: Buckets<IpAddr>,
     feeds: Arc<Feeds>,
+    metrics: Arc<Metrics>,
 }
 
 impl Limits {
-    pub fn new(options: &Options) -> Self {
+    pub fn new(options: &Options, metrics: Arc<Metrics>) -> Self {
         let rate = options.rate.unwrap_or_default().max(1);
         let calls = Pace::of(rate, Duration::from_secs(1), rate.saturating_mul(BURST));
         let failed = options.sign_ins.max(1);
@@ -46,7 +48,18 @@ impl Limits {
             calls: options.rate.map(|_| Buckets::new(calls, KEYS)),
             sign_ins: Buckets::new(Pace::of(failed, Duration::from_mins(1), failed), ADDRESSES),
             feeds: Arc::new(Feeds { most: options.feeds, open: Mutex::default() }),
+            metrics,
         }
+    }
+
+    /// Feeds that are open, of all owners.
+    pub fn open_feeds(&self) -> usize {
+        self.feeds.open.lock().unwrap_or_else(PoisonError::into_inner).values().sum()
+    }
+
+    fn refuse(&self, limit: &'static str, why: String, wait: Duration) -> Problem {
+        self.metrics.refused(limit);
+        Problem::too_many(why, wait)
     }
 
     /// One more call with this key.
@@ -58,7 +71,7 @@ impl Limits {
                 self.rate,
                 seconds(wait)
             );
-            Problem::too_many(why, wait)
+            self.refuse("calls", why, wait)
         })
     }
 
@@ -70,7 +83,7 @@ impl Limits {
                  in {}.",
                 seconds(wait)
             );
-            Problem::too_many(why, wait)
+            self.refuse("sign_ins", why, wait)
         })
     }
 
@@ -87,7 +100,7 @@ impl Limits {
                  end some, and try again.",
                 self.feeds.most
             );
-            Problem::too_many(why, FEED_LATER)
+            self.refuse("feeds", why, FEED_LATER)
         })
     }
 }
@@ -330,7 +343,7 @@ mod tests {
 
     #[test]
     fn a_feed_that_ends_makes_room_for_another() {
-        let limits = Limits::new(&Options { feeds: 2, ..Options::default() });
+        let limits = Limits::new(&Options { feeds: 2, ..Options::default() }, Arc::default());
         let (acme, other) = ("acme".parse().unwrap(), "other".parse().unwrap());
         let first = limits.feed(&acme).unwrap();
         let second = limits.feed(&acme).unwrap();

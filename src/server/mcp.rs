@@ -151,15 +151,16 @@ impl ServerHandler for Mcp {
     ) -> Result<CallToolResponse, ErrorData> {
         let caller = caller(&context)?;
         let arguments = call.arguments.unwrap_or_default();
-        let answer = match call.name.as_ref() {
-            UPDATE_PULSE => self.update_pulse(caller, &arguments).await,
-            REPORT_RUN => self.report_run(caller, &arguments).await,
+        let (tool, answer) = match call.name.as_ref() {
+            UPDATE_PULSE => (UPDATE_PULSE, self.update_pulse(caller, &arguments).await),
+            REPORT_RUN => (REPORT_RUN, self.report_run(caller, &arguments).await),
             other => {
                 let shown = schema::head(other);
                 let why = format!("Unknown tool: {shown}. There are {UPDATE_PULSE} and {REPORT_RUN}.");
                 return Err(ErrorData::invalid_params(why, None));
             }
         };
+        self.store.metrics().call(tool, &answer);
         match answer {
             // The same JSON twice: some clients show a model only the one, some only the other.
             Ok(result) => Ok(CallToolResult::structured(result).into()),

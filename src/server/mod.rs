@@ -16,8 +16,10 @@ mod limits;
 pub mod local;
 pub mod log;
 mod mcp;
+mod metrics;
 mod problem;
 mod rooms;
+pub mod routes;
 mod runs;
 mod socket;
 pub mod store;
@@ -32,7 +34,7 @@ use std::time::Duration;
 use axum::Router;
 use axum::http::StatusCode;
 use axum::middleware::{from_fn, from_fn_with_state};
-use axum::routing::get;
+use axum::routing::{MethodRouter, any_service, get};
 use tokio::net::TcpListener;
 use tokio::sync::Semaphore;
 use tokio::time::{Instant, sleep, timeout};
@@ -41,7 +43,9 @@ use tokio_util::sync::CancellationToken;
 use accept::Stop;
 use guard::Guard;
 use limits::Limits;
+use metrics::Metrics;
 use problem::Problem;
+use routes::Route;
 use store::Store;
 
 /// What can be set on a room. Tests shrink the times.
@@ -127,9 +131,13 @@ pub(crate) struct Room {
 
 impl Room {
     fn new(store: Store, options: Options, stop: Stop) -> Self {
-        let limits = Arc::new(Limits::new(&options));
+        let limits = Arc::new(Limits::new(&options, Arc::clone(store.metrics())));
         let watchers = Arc::new(Semaphore::new(options.watchers.min(Semaphore::MAX_PERMITS)));
         Self { store, options: Arc::new(options), limits, stop, watchers }
+    }
+
+    fn metrics(&self) -> &Metrics {
+        self.store.metrics()
     }
 }
 
@@ -188,26 +196,36 @@ async fn left_alone(stop: &Stop, idle: Option<Duration>) {
 fn router(room: &Room, bound: IpAddr) -> serde_json::Result<Router> {
     let guard = Arc::new(Guard::new(bound, &room.options.allow_hosts, &room.options.allow_origins));
     // The last layer added is the first that a request meets.
-    let mcp = Router::new()
-        .route_service("/mcp", mcp::service(room.store.clone())?)
-        .layer(from_fn_with_state(room.clone(), body::bounded))
-        .layer(from_fn_with_state(room.clone(), auth::signed));
-    Ok(Router::new()
-        .route("/healthz", get(rooms::health))
-        .route("/v1/me", get(rooms::me))
-        .route("/v1/projects", get(rooms::projects))
-        .route("/v1/projects/{project}/pulse", get(rooms::pulse))
-        .route("/v1/projects/{project}/feed", get(feed::feed))
-        .route("/v1/agents", get(agents::agents))
-        .route("/v1/runs", get(runs::page))
-        .merge(mcp)
+    let mut routes = Router::new();
+    for route in Route::ALL {
+        routes = routes.route(route.path(), endpoint(route, room)?);
+    }
+    Ok(routes
         .fallback(async || Problem::nothing_here())
         .method_not_allowed_fallback(async || {
             Problem::new(StatusCode::METHOD_NOT_ALLOWED, "This path is only for reading: use GET.")
         })
         .layer(from_fn_with_state(guard, guard::guard))
+        .layer(from_fn_with_state(room.clone(), metrics::each_request))
         .layer(from_fn(log::each_request))
         .with_state(room.clone()))
+}
+
+/// What answers at a route.
+fn endpoint(route: Route, room: &Room) -> serde_json::Result<MethodRouter<Room>> {
+    Ok(match route {
+        Route::Health => get(rooms::health),
+        Route::Metrics => get(metrics::page),
+        Route::Me => get(rooms::me),
+        Route::Projects => get(rooms::projects),
+        Route::Pulse => get(rooms::pulse),
+        Route::Feed => get(feed::feed),
+        Route::Agents => get(agents::agents),
+        Route::Runs => get(runs::page),
+        Route::Mcp => any_service(mcp::service(room.store.clone())?)
+            .layer(from_fn_with_state(room.clone(), body::bounded))
+            .layer(from_fn_with_state(room.clone(), auth::signed)),
+    })
 }
 
 #[cfg(test)]

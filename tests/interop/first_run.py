@@ -7,6 +7,7 @@ own port; where something listens there already, it is skipped.
 """
 
 import re
+import signal
 import socket
 import subprocess
 import sys
@@ -88,11 +89,18 @@ class FirstRun:
         return subprocess.run([str(self.bin / "prickle"), *arguments], cwd=self.repository, env=self.env,
                               stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=60)
 
+    def show_log(self):
+        """What the room logged, wherever in the home that is."""
+        for log in self.home.rglob("prickle/**/*.log"):
+            print(f"--- {log.name}, last lines ---", *log.read_text(errors="replace").splitlines()[-20:], sep="\n")
+
     def close(self):
-        if self.terminal:
-            self.terminal.close()
-        self.prickle("serve", "--stop")
-        self.model.close()
+        try:
+            if self.terminal:
+                self.terminal.close()
+        finally:
+            self.prickle("serve", "--stop")
+            self.model.close()
 
 
 def taken():
@@ -202,6 +210,9 @@ def main(binary):
     if taken():
         print(f"skipped: the first run was not tried: something listens on 127.0.0.1:{PORT} already")
         return 0
+    # Ended from outside, it still ends the room.
+    for number in (signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, lambda *_: sys.exit("ended by a signal"))
     checks = Checks()
     with tempfile.TemporaryDirectory(prefix="prickle-first-run-") as folder:
         run = FirstRun(binary, Path(folder))
@@ -215,7 +226,7 @@ def main(binary):
                     print(f"skipped: no first run with {way.word}: {why}")
             run.terminal = Terminal(Path(folder), run.env)
             checks.run(
-                None,
+                run,
                 lambda: check_watch(checks, run),
                 *(lambda way=way: check_app(checks, run, way) for way in ways),
                 *(lambda way=way: check_other(checks, run, way) for way in ways if way.kind is ClaudeCode),

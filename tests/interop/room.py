@@ -158,13 +158,13 @@ class Checks:
         return self.that(what, not unlike, unlike)
 
     def run(self, room, *steps):
-        """Runs each step to its end or its first exception; shows the room's log, if one is given, where something failed."""
+        """Runs each step to its end or its first exception; shows the room's log where something failed."""
         for step in steps:
             try:
                 step()
             except Exception as error:  # noqa: BLE001 (one failed step must not hide the others)
                 self.that("runs to its end", False, f"{type(error).__name__}: {error}")
-        if self.failed and room:
+        if self.failed:
             room.show_log()
 
     def finish(self):

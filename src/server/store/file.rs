@@ -102,6 +102,13 @@ impl Database {
         Ok(Self { path })
     }
 
+    /// Where the file and its log are.
+    pub(super) fn paths(&self) -> [PathBuf; 2] {
+        let mut log = self.path.clone().into_os_string();
+        log.push("-wal");
+        [self.path.clone(), log.into()]
+    }
+
     /// Locks the database against a second room, or refuses if there is one.
     pub(super) fn lock(&self) -> Result<Lock, OpenError> {
         let name = lock_file(&self.path);
@@ -151,10 +158,25 @@ impl Database {
     /// A connection that writes, with all migrations done.
     pub(super) fn open_to_share(&self) -> Result<Connection, OpenError> {
         let connection = self.open_to_write()?;
-        let version = version(&connection).map_err(|e| self.explained(&e))?;
-        // A room of an older program may be running on an older database: it must not be changed under it.
-        let _lock = if version > 0 && version < MIGRATIONS.len() { Some(self.lock()?) } else { None };
+        let _lock = self.lock_older(&connection)?;
         self.finish(connection)
+    }
+
+    /// A room of an older program may be running on an older database: it must not be changed under it. Who only
+    /// changes it as we are about to is waited for.
+    fn lock_older(&self, connection: &Connection) -> Result<Option<Lock>, OpenError> {
+        let until = Instant::now() + Duration::from_secs(1);
+        loop {
+            let version = version(connection).map_err(|e| self.explained(&e))?;
+            if version == 0 || version >= MIGRATIONS.len() {
+                return Ok(None);
+            }
+            match self.lock() {
+                Ok(lock) => return Ok(Some(lock)),
+                Err(_) if Instant::now() < until => std::thread::sleep(Duration::from_millis(5)),
+                Err(refused) => return Err(refused),
+            }
+        }
     }
 
     /// A connection that only reads.
@@ -296,17 +318,20 @@ fn set_up(connection: &mut Connection, epoch: &str) -> rusqlite::Result<()> {
          PRAGMA journal_size_limit = 16777216;",
     )?;
     connection.set_prepared_statement_cache_capacity(64);
-    while version(connection)? < MIGRATIONS.len() {
-        let step = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
-        let done = version(&step)?; // another process may have done it while we waited
-        if let Some(sql) = MIGRATIONS.get(done) {
-            step.execute_batch(sql)?;
-            if done == 0 {
-                step.execute("INSERT INTO room (one, epoch) VALUES (1, ?1)", [epoch])?;
-            }
-            step.pragma_update(None, "user_version", done + 1)?;
+    if version(connection)? < MIGRATIONS.len() {
+        // All at once: nobody sees a new database at an old version.
+        let whole = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
+        let done = version(&whole)?; // another process may have done it while we waited
+        for sql in MIGRATIONS.iter().skip(done) {
+            whole.execute_batch(sql)?;
         }
-        step.commit()?;
+        if done == 0 {
+            whole.execute("INSERT INTO room (one, epoch) VALUES (1, ?1)", [epoch])?;
+        }
+        if done < MIGRATIONS.len() {
+            whole.pragma_update(None, "user_version", MIGRATIONS.len())?;
+        }
+        whole.commit()?;
     }
     Ok(())
 }

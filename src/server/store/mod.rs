@@ -13,7 +13,7 @@ mod trouble;
 mod writer;
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, mpsc};
 use std::thread::JoinHandle;
@@ -32,6 +32,7 @@ pub use self::runs::PAGE_MAX;
 use self::trouble::Trouble;
 use self::writer::{Answer, Job, Writer};
 use super::clock::Clock;
+use super::metrics::Metrics;
 use crate::rules::{self, Caller, Refusal};
 use crate::wire::feed::{FRAME_MAX, Snapshot};
 use crate::wire::id::Slug;
@@ -109,6 +110,8 @@ struct Inner {
     closing: AtomicBool,
     looking_up: Arc<tokio::sync::Mutex<()>>,
     trouble: Arc<Trouble>,
+    metrics: Arc<Metrics>,
+    paths: [PathBuf; 2],
 }
 
 impl Store {
@@ -132,7 +135,7 @@ impl Store {
         // Before the keys are read: one that is revoked from here on is seen as a change.
         let seen = writer::data_version(&connection).map_err(wrong)?;
         let rooms = Rooms::read(&connection, Arc::clone(&epoch), options.clone()).map_err(wrong)?;
-        let trouble = Arc::new(Trouble::default());
+        let (trouble, metrics) = (Arc::new(Trouble::default()), Arc::new(Metrics::default()));
         let keyring = Keyring::read(database.open_to_read()?, options.clock.clone(), Arc::clone(&trouble))
             .map_err(wrong)?;
         let (rooms, keyring) = (Arc::new(rooms), Arc::new(keyring));
@@ -145,6 +148,7 @@ impl Store {
             options: options.clone(),
             seen,
             trouble: Arc::clone(&trouble),
+            metrics: Arc::clone(&metrics),
             lock,
         };
         let writer = std::thread::Builder::new()
@@ -167,12 +171,26 @@ impl Store {
             closing: AtomicBool::new(false),
             looking_up: Arc::default(),
             trouble,
+            metrics,
+            paths: database.paths(),
         })))
     }
 
     /// Whether it takes calls: not once it is closed, nor after its writing thread has failed.
     pub fn works(&self) -> bool {
         !self.0.writer.is_finished()
+    }
+
+    /// What the room counts.
+    pub(super) fn metrics(&self) -> &Arc<Metrics> {
+        &self.0.metrics
+    }
+
+    /// Sizes of the database file and of its log, in bytes.
+    pub(super) async fn sizes(&self) -> [u64; 2] {
+        let [file, log] = &self.0.paths;
+        let (file, log) = tokio::join!(tokio::fs::metadata(file), tokio::fs::metadata(log));
+        [file, log].map(|found| found.map_or(0, |found| found.len()))
     }
 
     /// Which database this is: random, made with it.
@@ -345,6 +363,7 @@ impl Store {
         &self,
         question: impl FnOnce(&Keyring) -> rusqlite::Result<T> + Send + 'static,
     ) -> Result<T, CallError> {
+        self.0.metrics.look_ups.add(1);
         // Held by the look-up itself: it goes on where whoever asked has gone.
         let alone = Arc::clone(&self.0.looking_up).lock_owned().await;
         let keyring = Arc::clone(&self.0.keyring);

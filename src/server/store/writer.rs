@@ -18,6 +18,7 @@ use super::runs::{self, Untaken};
 use super::trouble::Trouble;
 use super::{CallError, Options, keys};
 use crate::rules::{self, Caller, Standing};
+use crate::server::metrics::Metrics;
 use crate::wire::id::{AgentId, Slug};
 use crate::wire::pulse::{Pulse, PulseReport};
 use crate::wire::run::{Run, RunReport};
@@ -85,6 +86,7 @@ pub(super) struct Writer {
     /// What `PRAGMA data_version` said on this connection before the keys were last read.
     pub(super) seen: i64,
     pub(super) trouble: Arc<Trouble>,
+    pub(super) metrics: Arc<Metrics>,
     /// Given back when the thread ends, after the connection.
     pub(super) lock: Lock,
 }
@@ -168,6 +170,7 @@ impl Writer {
                 (Job::Pulse { answer, .. }, Ok(Done::Pulse(pulse, event))) => {
                     if let Some(event) = event {
                         stored = true;
+                        self.metrics.events.add(1);
                         self.rooms.room(&event.project).apply(event);
                     }
                     answers.push(Box::new(move || drop(answer.send(Ok(pulse)))));
@@ -224,7 +227,9 @@ impl Writer {
         for project in touched {
             events::prune(&whole, project, self.options.events_kept)?;
         }
+        let began = Instant::now();
         whole.commit()?;
+        self.metrics.batch(calls.len(), began.elapsed());
         Ok(done)
     }
 
