@@ -86,7 +86,10 @@ fn encryption(error: &rustls::Error) -> String {
 fn certificate(error: &CertificateError) -> String {
     use CertificateError as E;
     match error {
-        E::UnknownIssuer | E::BadSignature => "its certificate is from no issuer that this machine trusts; \
+        // The others: an issuer of that name is trusted, but it is another one.
+        E::UnknownIssuer
+        | E::BadSignature
+        | E::UnsupportedSignatureAlgorithmForPublicKeyContext { .. } => "its certificate is from no issuer that this machine trusts; \
              if the room's own people made it, get their CA's certificate and name it with --ca FILE"
             .into(),
         E::NotValidForNameContext { presented, .. } if !presented.is_empty() => format!(

@@ -20,10 +20,9 @@ import threading
 import time
 from pathlib import Path
 
+from certificate import NAME, README, certificate, put
 from room import PROJECT, Checks, Room
 
-README = Path(__file__).resolve().parents[2] / "README.md"
-NAME = "room.example"
 SECONDS = 20
 # Shorter than any proxy's own, longer than the pings' 10 seconds.
 IDLE = 12
@@ -37,37 +36,15 @@ def fenced(text, language):
     return found[0]
 
 
-def put(text, *places):
-    """`text` with each of `(old, new)` in its place; every old one must be there."""
-    for old, new in places:
-        if old not in text:
-            raise RuntimeError(f"the README's snippet does not say {old!r} any more")
-        text = text.replace(old, new)
-    return text
-
-
 def free_port():
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         return probe.getsockname()[1]
 
 
-def certificate(folder):
-    """A certificate that signed itself, made as the README says."""
-    cert, key = folder / "cert.pem", folder / "key.pem"
-    names = f"subjectAltName=DNS:{NAME},DNS:localhost"
-    subprocess.run(
-        ["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-days", "2",
-         "-keyout", key, "-out", cert, "-subj", f"/CN={NAME}", "-addext", names,
-         "-addext", "basicConstraints=critical,CA:FALSE"],
-        check=True, capture_output=True,
-    )
-    return cert, key
-
-
 def nginx(readme, folder, room, port):
     """The command that runs nginx in the foreground, one process, with everything in `folder`."""
-    cert, key = certificate(folder)
+    cert, key = certificate(readme, folder)
     site = put(
         fenced(readme, "nginx"), ("listen 443 ssl", f"listen 127.0.0.1:{port} ssl"),
         ("/etc/ssl/room.pem", str(cert)), ("/etc/ssl/room.key", str(key)), ("http://127.0.0.1:7766", room.url),
@@ -85,7 +62,7 @@ def nginx(readme, folder, room, port):
 
 def caddy(readme, folder, room, port):
     """The command that runs Caddy in the foreground; its certificate is ours instead of one that it fetches."""
-    cert, key = certificate(folder)
+    cert, key = certificate(readme, folder)
     words = re.search(rf"`({re.escape(NAME)} {{)` `(reverse_proxy \S+)` `(}})`", readme)
     if words is None:
         raise RuntimeError("the README does not say any more how Caddy is set up")

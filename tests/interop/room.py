@@ -3,6 +3,7 @@
 import json
 import os
 import queue
+import ssl
 import subprocess
 import tempfile
 import threading
@@ -47,7 +48,7 @@ def _address(lines):
         first = lines.get(timeout=START_SECONDS).strip()
     except queue.Empty:
         first = f"nothing within {START_SECONDS} s"
-    if not first.startswith("listening on http://127.0.0.1:"):
+    if not first.startswith(("listening on http://127.0.0.1:", "listening on https://127.0.0.1:")):
         raise RuntimeError(f"the room did not say where it listens, but: {first}")
     return first.removeprefix("listening on ")
 
@@ -55,10 +56,11 @@ def _address(lines):
 class Room:
     """`prickle serve` on a free loopback port with a database in a temporary folder. A context manager.
 
-    `arguments` are more for `serve`.
+    `arguments` are more for `serve`. A room with a certificate is asked under `trust`, a file with its issuer's.
     """
 
-    def __init__(self, binary, *arguments):
+    def __init__(self, binary, *arguments, trust=None):
+        self._trust = trust and ssl.create_default_context(cafile=trust)
         self.binary = str(Path(binary).resolve())
         self._arguments = arguments
         self._folder = tempfile.TemporaryDirectory(prefix="prickle-interop-")
@@ -124,7 +126,7 @@ class Room:
         data = None if post is None else json.dumps(post).encode()
         request = urllib.request.Request(self.url + path, data=data, headers=headers)
         try:
-            with urllib.request.urlopen(request, timeout=10) as reply:
+            with urllib.request.urlopen(request, timeout=10, context=self._trust) as reply:
                 return reply.status, reply.headers, json.load(reply)
         except urllib.error.HTTPError as refused:
             return refused.code, refused.headers, refused.read().decode()

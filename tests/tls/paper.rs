@@ -33,10 +33,14 @@ pub struct Pair {
 
 impl Authority {
     pub fn new(name: &str) -> Self {
+        Self::with(name, KeyPair::generate().unwrap())
+    }
+
+    pub fn with(name: &str, key: KeyPair) -> Self {
         let mut params = CertificateParams::new([]).unwrap();
         params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
         params.distinguished_name.push(DnType::CommonName, name);
-        Self(CertifiedIssuer::self_signed(params, KeyPair::generate().unwrap()).unwrap())
+        Self(CertifiedIssuer::self_signed(params, key).unwrap())
     }
 
     pub fn pem(&self) -> String {

@@ -22,11 +22,24 @@ use super::paper::{Authority, Files, NAMES, PROJECT, Pair, an_issuer, at, expire
 #[test]
 fn what_is_wrong_with_a_certificate_is_said_and_nothing_is_sent() {
     let (team, other) = (Authority::new("team"), Authority::new("other"));
+    // Two that have the same name, and are not the same: with a key of the same kind, and of another.
+    let namesake = Authority::new("team");
+    let other_kind = Authority::with("team", rcgen::KeyPair::generate_for(&rcgen::PKCS_ED25519).unwrap());
     let foreign = ["room.example", "*.rooms.example", "192.0.2.7"];
     for (pair, ca, said) in [
         (
             team.issue(&NAMES),
             &other,
+            "from no issuer that this machine trusts; if the room's own people made it, get",
+        ),
+        (
+            team.issue(&NAMES),
+            &namesake,
+            "from no issuer that this machine trusts; if the room's own people made it, get",
+        ),
+        (
+            team.issue(&NAMES),
+            &other_kind,
             "from no issuer that this machine trusts; if the room's own people made it, get",
         ),
         (
