@@ -167,12 +167,15 @@ async fn a_watcher_that_stops_reading_is_let_go_beneath_tls_too() {
     }
     // What had got as far as the wire comes, then the end: no close frame.
     let mut heard = 0;
-    let end = loop {
-        match tokio::time::timeout(PATIENCE, stuck.next()).await.expect("it is let go in time") {
-            Some(Ok(Message::Text(_) | Message::Ping(_))) => heard += 1,
-            end => break end,
+    let end = tokio::time::timeout(PATIENCE, async {
+        loop {
+            match stuck.next().await {
+                Some(Ok(Message::Text(_) | Message::Ping(_))) => heard += 1,
+                end => break end,
+            }
         }
-    };
+    });
+    let end = end.await.expect("it is let go in time");
     assert!(!matches!(end, Some(Ok(_))), "{end:?}");
     assert!(heard < n, "{heard} of {n} frames");
     // One that reads has all of it.

@@ -5,12 +5,15 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 use std::sync::Arc;
+use std::thread;
+use std::time::{Duration, Instant};
 
 use prickle::client::feed::Source;
 use prickle::client::{Access, Trust};
 use rcgen::{BasicConstraints, CertificateParams, CertifiedIssuer, DnType, IsCa, KeyPair, date_time_ymd};
 use tempfile::TempDir;
 
+use super::common::PATIENCE;
 use super::common::child::{Served, prickle};
 use super::common::room::make_key;
 
@@ -163,9 +166,18 @@ pub fn at(folder: &Path, url: &str, token: &str) -> Command {
     command
 }
 
-/// Exit code, stdout, stderr.
+/// Exit code, stdout, stderr. One that does not end fails its test.
+#[track_caller]
 pub fn ran(command: &mut Command) -> (Option<i32>, String, String) {
-    let Output { status, stdout, stderr } = command.output().unwrap();
+    let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    let since = Instant::now();
+    while child.try_wait().unwrap().is_none() && since.elapsed() < PATIENCE {
+        thread::sleep(Duration::from_millis(5));
+    }
+    let late = child.try_wait().unwrap().is_none();
+    let _ = child.kill();
+    let Output { status, stdout, stderr } = child.wait_with_output().unwrap();
+    assert!(!late, "it does not end; so far: {}", String::from_utf8_lossy(&stderr));
     (status.code(), String::from_utf8(stdout).unwrap(), String::from_utf8(stderr).unwrap())
 }
 
