@@ -77,6 +77,12 @@ async fn sign_in(room: &Room, headers: &HeaderMap, extensions: &Extensions) -> R
             refuse("The Authorization header must read \"Bearer\", a space and a key that begins with prk_.")
         })?,
     };
+    if token.starts_with("${") {
+        return Err(refuse(
+            "What came as the key is the name of a variable: it is not set where this client was started. \
+             Set it there, as `prickle connect` says, and start the client from that shell.",
+        ));
+    }
     let caller = match room.store.known(token) {
         Some(caller) => caller,
         None => stranger(room, token, extensions.get::<Peer>().copied()).await?.ok_or_else(|| {

@@ -39,6 +39,20 @@ async fn case_c17_no_web_page_reaches_the_room() {
 }
 
 #[tokio::test]
+async fn the_name_of_a_variable_is_no_key_and_is_told_so() {
+    let room = Room::open().await;
+    let list = r#"{"jsonrpc":"2.0","id":1,"method":"tools/list"}"#;
+    // More often than unknown keys may be tried: nobody guesses by this.
+    for _ in 0..25 {
+        let told = room.post("${PRICKLE_TOKEN}", list).send().await.unwrap();
+        assert_eq!(told.status(), 401);
+        let said = told.text().await.unwrap();
+        assert!(said.starts_with("What came as the key is the name of a variable: it is not set"), "{said}");
+        assert!(!said.contains("${"), "{said}");
+    }
+}
+
+#[tokio::test]
 async fn a_page_and_a_host_that_are_named_may_call() {
     let mut shape = Shape::default();
     shape.server.allow_origins = vec!["https://board.example".into()];
