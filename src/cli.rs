@@ -20,7 +20,7 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 
 pub use crate::config::{Environment, Reach};
 use crate::wire::Time;
-use crate::wire::id::{AgentId, Slug};
+use crate::wire::id::{AgentId, Slug, without_tokens};
 
 /// A signal ended the program after it had tidied up: the exit code is 128 + its number.
 #[derive(Debug, thiserror::Error)]
@@ -315,8 +315,11 @@ pub fn main() -> ExitCode {
         Ok(cli) => cli,
         Err(error) => {
             let code = if error.use_stderr() { 2 } else { 0 };
-            // Clap prints help to stdout and faults to stderr; a closed pipe is no fault of ours.
-            let _ = error.print();
+            // Clap repeats what it can't read, and that may be a key in the wrong place.
+            let text = error.render().to_string();
+            let shown = without_tokens(&text);
+            // It prints help to stdout and faults to stderr; a closed pipe is no fault of ours.
+            let _ = if shown == text { error.print() } else { write!(std::io::stderr(), "{shown}") };
             return ExitCode::from(code);
         }
     };
@@ -350,7 +353,7 @@ fn explain(error: &anyhow::Error) -> ExitCode {
     if let Some(Stopped(signal)) = error.downcast_ref() {
         return ExitCode::from(u8::try_from(128 + signal).unwrap_or(1));
     }
-    let text = crate::shown::line(&format!("{error:#}"));
+    let text = without_tokens(&crate::shown::line(&format!("{error:#}")));
     let _ = writeln!(std::io::stderr(), "prickle: {text}");
     let environment = error.chain().any(<dyn std::error::Error>::is::<Environment>);
     ExitCode::from(if environment { 2 } else { 1 })

@@ -94,7 +94,7 @@ fn case_f09_files_are_private_from_creation_whatever_the_umask() {
 }
 
 #[test]
-fn an_empty_file_is_a_new_database_and_becomes_private() {
+fn case_f05_an_empty_file_is_a_new_database_and_becomes_private() {
     let database = Database::new();
     File::create(&database.path).unwrap();
     fs::set_permissions(&database.path, fs::Permissions::from_mode(0o644)).unwrap();
@@ -119,7 +119,7 @@ async fn a_second_room_is_refused_and_the_lock_goes_with_the_first() {
 }
 
 #[test]
-fn what_is_no_database_file_is_refused() {
+fn case_f05_what_is_no_database_file_is_refused() {
     let database = Database::new();
     let folder = database.folder.path();
     refused(&database, folder, "it is a folder", "room.db");
@@ -136,7 +136,7 @@ fn what_is_no_database_file_is_refused() {
 }
 
 #[test]
-fn another_programs_database_is_refused() {
+fn case_f05_another_programs_database_is_refused() {
     let database = Database::new();
     let other = rusqlite::Connection::open(&database.path).unwrap();
     other.execute_batch("CREATE TABLE songs (title TEXT)").unwrap();
@@ -159,7 +159,7 @@ async fn a_newer_database_is_refused_also_where_only_its_log_says_so() {
 }
 
 #[tokio::test]
-async fn a_damaged_database_is_refused() {
+async fn case_f05_a_damaged_database_is_refused() {
     let database = full().await;
     let length = fs::metadata(&database.path).unwrap().len();
     let whole = fs::read(&database.path).unwrap();
@@ -301,7 +301,7 @@ fn unprivileged(folder: &TempDir, arguments: &[&str]) -> Output {
 }
 
 #[tokio::test]
-async fn a_read_only_database_is_refused() {
+async fn case_f05_a_read_only_database_is_refused() {
     let database = full().await;
     fs::remove_file(database.folder.path().join("room.db.lock")).unwrap();
     let before = fs::read(&database.path).unwrap();

@@ -113,6 +113,11 @@ impl Room {
     pub async fn restart(mut self) -> Self {
         self.begin_to_stop();
         self.stopped().await;
+        self.reopen().await
+    }
+
+    /// Opens a room that has stopped again, on the same database and port.
+    pub async fn reopen(mut self) -> Self {
         let port = self.address().port();
         let (db, shape, folder) = (self.db.clone(), self.shape.clone(), self.folder.take());
         drop(self);

@@ -2,7 +2,9 @@
 //! that must not grow.
 #![allow(clippy::unwrap_used, clippy::expect_used, missing_docs)]
 
+#[path = "../common/mod.rs"]
 mod common;
+mod wal;
 
 use std::fs::{self, File};
 use std::io::{Seek, SeekFrom, Write};
@@ -248,38 +250,14 @@ async fn case_f01_a_database_that_stays_busy_is_told_as_such() {
     room.pulse(&key, json!({"project": "website-v2", "doing": "after"})).await;
 }
 
-/// Scaled down from two million pulses; `benches/` has the full figure.
+/// Scaled down from two million pulses: `cargo bench --bench wal` sends them all.
 #[tokio::test]
 async fn case_f03_the_log_stays_bounded_and_is_gone_after_a_clean_stop() {
     const MOST: u64 = 24 * 1024 * 1024;
     let folder = tempfile::tempdir().unwrap();
-    let db = folder.path().join("room.db");
-    let key = make_key(&db, "client", "acme/builder", &["website-v2"]);
-    let mut served = Served::start_how(folder.path(), How { more: vec!["--rate", "off"], ..How::default() });
-    let room = served.caller();
-    let mut watcher = Watcher::open(&room, &key, "website-v2", None).await.unwrap();
-    watcher.picture().await;
-    let wal = folder.path().join("room.db-wal");
-    let mut largest = 0;
-    // 60 MB of events; a watcher takes them all.
-    for round in 0..40_u64 {
-        let calls = (0..50).map(|n| {
-            let (room, key) = (room.clone(), key.clone());
-            tokio::spawn(async move { room.pulse(&key, big(n)).await })
-        });
-        for call in calls.collect::<Vec<_>>() {
-            call.await.unwrap();
-        }
-        for n in 1..=50 {
-            watcher.event(round * 50 + n).await;
-        }
-        largest = largest.max(fs::metadata(&wal).unwrap().len());
-    }
-    assert!(largest < MOST, "the log grew to {largest} bytes");
-    let sql = rusqlite::Connection::open(&db).unwrap();
-    let events: i64 = sql.query_row("SELECT count(*) FROM events", [], |row| row.get(0)).unwrap();
-    assert_eq!(events, 1000, "old events are pruned by rule");
-    drop(sql);
-    assert_eq!(served.stop(rustix::process::Signal::TERM), Some(0));
-    assert!(fs::metadata(&wal).map_or(0, |found| found.len()) == 0, "the log is still there");
+    // 30 MB of events, twice that in pages.
+    let seen = wal::under_load(folder.path(), 2000, 50).await;
+    assert!(seen.largest < MOST && seen.left == 0, "{seen:?}");
+    assert_eq!(seen.kept, 1000, "old events are pruned by rule");
+    assert!(seen.database < 64 * 1024 * 1024, "and their place is used again: {seen:?}");
 }
