@@ -160,7 +160,7 @@ async fn a_room_of_thousands_comes_in_parts_while_it_lives() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn nothing_is_missed_by_those_who_come_while_others_report() {
+async fn case_b14_nothing_is_missed_by_those_who_come_while_others_report() {
     const WATCHERS: usize = 50;
     let room = Room::open().await;
     let person = room.key("person", "acme", &[PROJECT]);

@@ -111,7 +111,9 @@ async fn visit(
         (parts, bytes, figures.largest) = (parts + 1, bytes + size, figures.largest.max(size));
         seq = frame["seq"].as_u64().unwrap();
         let text = |pulse: &Value, name: &str| pulse[name].as_str().unwrap().to_owned();
-        pulses.extend(frame["pulses"].as_array().unwrap().iter().map(|p| (text(p, "agent_id"), text(p, "doing"))));
+        pulses.extend(
+            frame["pulses"].as_array().unwrap().iter().map(|p| (text(p, "agent_id"), text(p, "doing"))),
+        );
         if frame["last"] == true {
             break;
         }

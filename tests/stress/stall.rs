@@ -60,15 +60,16 @@ pub async fn run(scale: Scale) -> Figures {
     let (room, mut keys) = load::room(folder.path());
     let caller = room.caller();
     let since = Instant::now();
-    let agents = Agents::start(&caller, &mut keys, scale.rate, scale.files, since);
     let watchers = keys.watchers(scale.stalled + scale.healthy + 1);
     let (key_of_all, watchers) = watchers.split_first().unwrap();
     let until = Arc::new(AtomicU64::new(u64::MAX));
     let mut well = Vec::new();
     for key in &watchers[..scale.healthy] {
-        let watcher = Watcher::open(&caller, key, PROJECT, None).await.unwrap();
+        let mut watcher = Watcher::open(&caller, key, PROJECT, None).await.unwrap();
+        assert_eq!(watcher.picture().await.seq, 0, "from the first on");
         well.push(tokio::spawn(load::healthy(watcher, since, Arc::clone(&until))));
     }
+    let agents = Agents::start(&caller, &mut keys, scale.rate, scale.files, since);
     while agents.sent.load(Ordering::Relaxed) < scale.before {
         tokio::time::sleep(Duration::from_millis(20)).await;
     }
