@@ -69,6 +69,9 @@ fn main() -> ExitCode {
     if wanted("never") {
         runtime.block_on(never(&mut table));
     }
+    if wanted("many") {
+        runtime.block_on(many(&mut table));
+    }
     if wanted("crowd") {
         runtime.block_on(crowded(&mut table));
     }
@@ -110,6 +113,22 @@ async fn never(table: &mut Table) {
     stalls(table, &figures, 20, 600, scale.healthy as u64);
 }
 
+async fn many(table: &mut Table) {
+    Table::title("500 watchers follow 100 reports of 0.5 KB a second for 20 s");
+    let scale = stall::Scale {
+        stalled: 1,
+        healthy: 500,
+        rate: 100,
+        files: 1,
+        before: 200,
+        lasts: Duration::from_secs(20),
+        waves: Duration::from_secs(20),
+        nap: Duration::from_secs(5),
+    };
+    let figures = stall::run(scale).await;
+    stalls(table, &figures, 40, 600, scale.healthy as u64);
+}
+
 fn stalls(table: &mut Table, figures: &stall::Figures, room: u64, kernel: u64, healthy: u64) {
     table.most("the room's memory (RSS) grew by", figures.room_grew(), room * MIB, MIB, "MiB");
     table.most("the kernel's socket memory grew by", figures.kernel_grew(), kernel * MIB, MIB, "MiB");
@@ -120,6 +139,7 @@ fn stalls(table: &mut Table, figures: &stall::Figures, room: u64, kernel: u64, h
     let woken = figures.woken;
     table.promised("who read again before the end and saw the room as it is", woken, "all", woken > 0);
     Table::seen("reports that were answered", figures.reports);
+    Table::seen("processor time of the room", format!("{:.0} % of one", figures.busy * 100.0));
     Table::seen("slowest from the call to a healthy watcher", format!("{:.0?}", figures.fared.worst));
 }
 

@@ -658,6 +658,7 @@ mod tests {
                 Happening::Gone { .. } => "gone",
                 Happening::Outage { .. } => "outage",
                 Happening::Unknown { .. } => "unknown",
+                Happening::Clock { .. } => "clock",
             })
             .collect();
         assert_eq!(told, ["a", "outage", "b", "gone"]);

@@ -38,6 +38,8 @@ pub struct Figures {
     pub in_kernel: (u64, u64),
     /// Of all healthy watchers.
     pub fared: Fared,
+    /// Processor time of the room meanwhile, in parts of one processor.
+    pub busy: f64,
     /// Watchers that read again after a nap, and were told the room as it is.
     pub woken: usize,
 }
@@ -78,7 +80,7 @@ pub async fn run(scale: Scale) -> Figures {
         in_kernel: (load::in_kernel(), 0),
         ..Figures::default()
     };
-    let began = Instant::now();
+    let (began, used) = (Instant::now(), load::processor(room.id()));
     let end = began + scale.lasts;
     let sampling = {
         let process = room.id();
@@ -109,6 +111,8 @@ pub async fn run(scale: Scale) -> Figures {
         tokio::time::sleep(rest).await;
         drop(stopped);
     }
+    let used = load::processor(room.id()).saturating_sub(used);
+    figures.busy = used.as_secs_f64() / began.elapsed().as_secs_f64();
     figures.reports = agents.stop().await;
     // One that was not answered any more may have been stored.
     let newest = caller.get(key_of_all, &format!("/v1/projects/{PROJECT}/pulse")).await.1;
