@@ -142,6 +142,8 @@ struct Inner {
     keyring: Arc<Keyring>,
     /// For what memory does not hold: pages of run records and old events. `None` once closed.
     reader: Arc<Mutex<Option<Connection>>>,
+    /// Those who wait for the reader wait here, in order, and not on a thread each.
+    turn: tokio::sync::Mutex<()>,
     jobs: mpsc::Sender<Job>,
 }
 
@@ -178,7 +180,15 @@ impl Store {
             .name("room-writer".to_owned())
             .spawn(move || writer.work(&receiver))
             .map_err(|e| OpenError(format!("the room's writing thread can't be started: {e}")))?;
-        Ok(Self(Arc::new(Inner { epoch, options, rooms, keyring, reader, jobs })))
+        Ok(Self(Arc::new(Inner {
+            epoch,
+            options,
+            rooms,
+            keyring,
+            reader,
+            turn: tokio::sync::Mutex::default(),
+            jobs,
+        })))
     }
 
     /// Which database this is: random, made with it.
@@ -309,6 +319,7 @@ impl Store {
         question: impl FnOnce(&Connection) -> rusqlite::Result<T> + Send + 'static,
     ) -> Result<T, CallError> {
         let reader = Arc::clone(&self.0.reader);
+        let _turn = self.0.turn.lock().await;
         let asked = tokio::task::spawn_blocking(move || match lock(&reader).as_ref() {
             Some(connection) => question(connection).map_err(|error| {
                 tracing::error!(%error, "the database could not be read");
