@@ -86,6 +86,8 @@ pub struct Heard {
 pub const STALE_AFTER: TimeDelta = TimeDelta::minutes(15);
 /// The same for `idle`. Asleep, away and offline announce silence, so they never get old.
 pub const IDLE_STALE_AFTER: TimeDelta = TimeDelta::hours(2);
+/// How far a watcher's clock may be from the room's before it is told.
+const CLOCKS_APART: TimeDelta = TimeDelta::minutes(5);
 /// Happenings kept for the activity.
 const LOG_MAX: usize = 500;
 
@@ -213,6 +215,13 @@ pub enum Happening {
         /// How many events came afterwards to catch up; `None`: a new picture came instead.
         missed: Option<u64>,
     },
+    /// The watcher's clock was found to be far from the room's, which ages are told by.
+    Clock {
+        /// When, by the room's clock.
+        at: Time,
+        /// The room's clock less the watcher's.
+        ahead: TimeDelta,
+    },
 }
 
 /// A room as a watcher knows it.
@@ -229,6 +238,8 @@ pub struct Picture {
     position: Option<(String, u64)>,
     /// The room's clock less the watcher's.
     ahead: TimeDelta,
+    /// The same as it was when it was last told.
+    told_ahead: TimeDelta,
     whole: bool,
     outage: Option<Outage>,
     /// The last event of this database that the log has seen or passed over.
@@ -254,6 +265,7 @@ impl Picture {
             log: VecDeque::new(),
             position: None,
             ahead: TimeDelta::zero(),
+            told_ahead: TimeDelta::zero(),
             whole: false,
             outage: None,
             logged: 0,
@@ -325,6 +337,7 @@ impl Picture {
             }
             News::Live { epoch, seq, server_time, resumed } => {
                 self.ahead = server_time - at;
+                self.compare_clocks(server_time);
                 self.connection = Connection::Live;
                 if resumed {
                     self.end_outage(server_time, Some(seq));
@@ -356,6 +369,19 @@ impl Picture {
                 self.begin_outage(at);
                 self.connection = Connection::Refused { since, why };
             }
+        }
+    }
+
+    /// Tells of a clock that is far off once, not with every connection.
+    fn compare_clocks(&mut self, at: Time) {
+        let told = std::mem::replace(&mut self.told_ahead, self.ahead);
+        if self.ahead.abs() <= CLOCKS_APART {
+            return; // seconds are lost on the way, and minutes change no age's meaning
+        }
+        if (self.ahead - told).abs() <= CLOCKS_APART {
+            self.told_ahead = told;
+        } else {
+            self.note(Happening::Clock { at, ahead: self.ahead });
         }
     }
 
@@ -632,6 +658,7 @@ mod tests {
                 Happening::Gone { .. } => "gone",
                 Happening::Outage { .. } => "outage",
                 Happening::Unknown { .. } => "unknown",
+                Happening::Clock { .. } => "clock",
             })
             .collect();
         assert_eq!(told, ["a", "outage", "b", "gone"]);

@@ -89,6 +89,12 @@ pub fn span(span: TimeDelta) -> String {
     if said.trim().is_empty() { "0 seconds".into() } else { said.trim().into() }
 }
 
+/// How far this machine's clock is from the room's, `ahead` of it: `10 hours behind the room's`.
+pub fn clocks(ahead: TimeDelta) -> String {
+    let which = if ahead > TimeDelta::zero() { "behind" } else { "ahead of" };
+    format!("{} {which} the room's", span(ahead.abs()))
+}
+
 /// `since 14:02`, or `before 14:02` where it was so already when we came.
 pub fn since(since: Since, now: Time, zone: Zone) -> String {
     match since {

@@ -464,6 +464,23 @@ async fn waits_grow_to_a_bound_and_start_over_after_a_connection_that_lived() {
 }
 
 #[tokio::test]
+async fn a_connection_that_is_lost_at_once_makes_no_wait_shorter() {
+    let mut room = FakeRoom::open().await;
+    let mut feed = follow(&room.url(), quick());
+    let mut waits = Vec::new();
+    for seq in 0..6 {
+        // It greets, shows the room, and is gone.
+        drop(settled(&mut room, &mut feed, seq).await);
+        let News::Lost { retry_in, .. } = next(&mut feed).await else { panic!("a loss") };
+        waits.push(retry_in);
+    }
+    for (wait, middle) in waits.iter().zip([10, 20, 40, 80, 100, 100]) {
+        let millis = wait.as_secs_f64() * 1000.0;
+        assert!(millis >= f64::from(middle) * 0.8 && millis <= f64::from(middle) * 1.2, "{waits:?}");
+    }
+}
+
+#[tokio::test]
 async fn retry_now_wakes_a_feed_that_waits() {
     let room = FakeRoom::open().await;
     let (address, url) = (room.address, room.url());

@@ -158,6 +158,14 @@ impl Plain {
             News::Refused { why } => said.push(format!("Refused: {}", shown::line(why))),
             News::Live { server_time, .. } => {
                 self.live_since = Some(*server_time);
+                // It stands last, or before an outage that has just ended.
+                let apart = self.picture.log().rev().take(2).find_map(|happening| match happening {
+                    Happening::Clock { at, ahead } if at == server_time => Some(words::clocks(*ahead)),
+                    _ => None,
+                });
+                said.extend(
+                    apart.map(|apart| format!("This machine's clock is {apart}, which ages are told by.")),
+                );
                 let Some((since, _)) = self.offline.take() else { return };
                 let after = words::span(local - since);
                 let caught = match self.picture.log().last() {

@@ -112,9 +112,9 @@ pub struct Fared {
     pub worst: Duration,
 }
 
-/// Follows a feed event by event until it is told to stop at a number.
+/// Follows a feed from its first event on, until it is told to stop at a number.
 pub async fn healthy(mut watcher: Watcher, since: Instant, until: Arc<AtomicU64>) -> Fared {
-    let mut seq = watcher.picture().await.seq;
+    let mut seq = 0;
     let mut fared = Fared::default();
     while seq < until.load(Ordering::Relaxed) {
         match watcher.hear().await {
@@ -127,7 +127,6 @@ pub async fn healthy(mut watcher: Watcher, since: Instant, until: Arc<AtomicU64>
                 }
             }
             other => {
-                eprintln!("after {seq}: {:.200}", format!("{other:?}"));
                 fared.missed += 1;
                 if let Heard::Frame(frame) = other {
                     seq = frame["seq"].as_u64().unwrap_or(seq);

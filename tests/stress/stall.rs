@@ -38,6 +38,8 @@ pub struct Figures {
     pub in_kernel: (u64, u64),
     /// Of all healthy watchers.
     pub fared: Fared,
+    /// Processor time of the room meanwhile, in parts of one processor.
+    pub busy: f64,
     /// Watchers that read again after a nap, and were told the room as it is.
     pub woken: usize,
 }
@@ -60,15 +62,16 @@ pub async fn run(scale: Scale) -> Figures {
     let (room, mut keys) = load::room(folder.path());
     let caller = room.caller();
     let since = Instant::now();
-    let agents = Agents::start(&caller, &mut keys, scale.rate, scale.files, since);
     let watchers = keys.watchers(scale.stalled + scale.healthy + 1);
     let (key_of_all, watchers) = watchers.split_first().unwrap();
     let until = Arc::new(AtomicU64::new(u64::MAX));
     let mut well = Vec::new();
     for key in &watchers[..scale.healthy] {
-        let watcher = Watcher::open(&caller, key, PROJECT, None).await.unwrap();
+        let mut watcher = Watcher::open(&caller, key, PROJECT, None).await.unwrap();
+        assert_eq!(watcher.picture().await.seq, 0, "from the first on");
         well.push(tokio::spawn(load::healthy(watcher, since, Arc::clone(&until))));
     }
+    let agents = Agents::start(&caller, &mut keys, scale.rate, scale.files, since);
     while agents.sent.load(Ordering::Relaxed) < scale.before {
         tokio::time::sleep(Duration::from_millis(20)).await;
     }
@@ -77,7 +80,7 @@ pub async fn run(scale: Scale) -> Figures {
         in_kernel: (load::in_kernel(), 0),
         ..Figures::default()
     };
-    let began = Instant::now();
+    let (began, used) = (Instant::now(), load::processor(room.id()));
     let end = began + scale.lasts;
     let sampling = {
         let process = room.id();
@@ -108,6 +111,8 @@ pub async fn run(scale: Scale) -> Figures {
         tokio::time::sleep(rest).await;
         drop(stopped);
     }
+    let used = load::processor(room.id()).saturating_sub(used);
+    figures.busy = used.as_secs_f64() / began.elapsed().as_secs_f64();
     figures.reports = agents.stop().await;
     // One that was not answered any more may have been stored.
     let newest = caller.get(key_of_all, &format!("/v1/projects/{PROJECT}/pulse")).await.1;

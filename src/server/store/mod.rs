@@ -105,6 +105,8 @@ struct Inner {
     keyring: Arc<Keyring>,
     /// For what memory does not hold: pages of run records and old events. `None` once closed.
     reader: Arc<Mutex<Option<Connection>>>,
+    /// Those who wait for the reader wait here, in order, and not on a thread each.
+    turn: tokio::sync::Mutex<()>,
     jobs: mpsc::Sender<Job>,
     writer: JoinHandle<()>,
     closing: AtomicBool,
@@ -166,6 +168,7 @@ impl Store {
             rooms,
             keyring,
             reader,
+            turn: tokio::sync::Mutex::default(),
             jobs,
             writer,
             closing: AtomicBool::new(false),
@@ -381,6 +384,7 @@ impl Store {
         question: impl FnOnce(&Connection) -> rusqlite::Result<T> + Send + 'static,
     ) -> Result<T, CallError> {
         let (reader, trouble) = (Arc::clone(&self.0.reader), Arc::clone(&self.0.trouble));
+        let _turn = self.0.turn.lock().await;
         let asked = tokio::task::spawn_blocking(move || match lock(&reader).as_ref() {
             Some(connection) => question(connection).map_err(|error| {
                 trouble.say(&error, "the database could not be read");

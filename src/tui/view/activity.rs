@@ -72,6 +72,10 @@ fn line(model: &Model, happening: &Happening) -> Option<Line<'static>> {
             let what = format!("for {} · {caught}", words::span(*to - *from));
             (Some(to), " ", "not connected".into(), what)
         }
+        Happening::Clock { at, ahead } => {
+            let what = format!("is {}, which ages are told by", words::clocks(*ahead));
+            (Some(at), " ", "this clock".into(), what)
+        }
     };
     let at = at.map_or_else(String::new, |at| zone.near(*at, now));
     let what = text(model, &what);
