@@ -94,6 +94,27 @@ async fn the_newest_live_key_for_the_room_counts() {
 }
 
 #[tokio::test]
+async fn a_key_that_is_let_into_one_more_room_keeps_its_story() {
+    let mut shape = Shape::default();
+    shape.store.keys_reread = std::time::Duration::from_millis(200); // time in which uses are in memory alone
+    let room = Room::with(shape).await;
+    let person = room.key("person", "acme", &["website-v2", "docs"]);
+    let key = room.key("client", "acme/builder", &["website-v2"]);
+    room.rpc(&key, "tools/list", json!({})).await;
+    let before = only(&room, &person).await;
+    assert!(before.key_first_used_at.is_some() && before.tools_listed_at.is_some());
+    let mut keys = prickle::server::store::keys::KeyStore::open(&room.db).unwrap();
+    let id = keys.find(&key).unwrap().unwrap().id;
+    keys.allow(id, &"docs".parse().unwrap(), Utc::now()).unwrap();
+    common::until("the key may enter the other room", async || {
+        !asked(&room, &person, "docs").await.agents.is_empty()
+    })
+    .await;
+    assert_eq!(only(&room, &person).await, before);
+    assert_eq!(only(&room.restart().await, &person).await, before);
+}
+
+#[tokio::test]
 async fn who_reports_to_another_room_is_found_there() {
     let room = Room::open().await;
     let key = room.key("client", "acme/builder", &[]);

@@ -352,8 +352,10 @@ async fn a_watcher_s_ping_is_answered_between_two_frames() {
         out.send(Message::Ping(n.to_string().into())).await.unwrap();
     }
     let (mut seq, mut pongs) = (0, Vec::new());
+    let by = tokio::time::Instant::now() + common::PATIENCE;
     while seq < 20 || pongs.last() != Some(&"20".to_owned()) {
-        match tokio::time::timeout(common::PATIENCE, inn.next()).await.unwrap().unwrap().unwrap() {
+        let message = tokio::time::timeout_at(by, inn.next()).await.expect("every answer in time");
+        match message.unwrap().unwrap() {
             Message::Text(text) => {
                 seq += 1;
                 let frame: Value = serde_json::from_str(&text).unwrap();

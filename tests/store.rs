@@ -11,7 +11,7 @@ use chrono::TimeDelta;
 use database::{Database, events, missed, next, picture, pulse, run, run_id, say, slug, until, website};
 use futures_util::FutureExt;
 use prickle::rules::Kind;
-use prickle::server::store::{CallError, Options, Store};
+use prickle::server::store::{CallError, Options, Store, Subscription};
 use prickle::wire::feed::{FRAME_MAX, Frame};
 use prickle::wire::pulse::Pulse;
 use serde_json::json;
@@ -320,14 +320,19 @@ async fn a_picture_leaves_out_an_intent_that_has_run_out_and_a_replay_does_not()
     let said = pulse(&store, &agent, report).await.unwrap().unwrap();
     assert_eq!(said.intent.as_ref().unwrap().expires_at, said.updated_at + TimeDelta::minutes(30));
     assert!(store.snapshot(&website()).pulses[0].intent.is_some());
+    let shown =
+        |place: &Subscription| serde_json::from_str::<Pulse>(&picture(place).pulses[0]).unwrap().intent;
+    assert!(shown(&store.subscribe(&website(), None)).is_some());
     database.clock.set_offset(TimeDelta::minutes(30));
     assert!(store.snapshot(&website()).pulses[0].intent.is_none());
     let place = store.subscribe(&website(), None);
-    let picture = picture(&place);
-    let shown: Pulse = serde_json::from_str(&picture.pulses[0]).unwrap();
-    assert_eq!((picture.seq, shown.intent), (1, None), "and expiry made no event");
-    let Frame::Pulse { pulse, .. } = Frame::parse(&picture.recent[0]).unwrap() else { panic!("a pulse") };
+    assert_eq!((place.seq, shown(&place)), (1, None), "and expiry made no event");
+    let Frame::Pulse { pulse, .. } = Frame::parse(&picture(&place).recent[0]).unwrap() else {
+        panic!("a pulse")
+    };
     assert_eq!(pulse.intent, said.intent);
+    database.clock.set_offset(TimeDelta::zero());
+    assert_eq!(shown(&store.subscribe(&website(), None)), said.intent, "by a clock that was put right");
 }
 
 #[tokio::test]

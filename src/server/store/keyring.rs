@@ -58,6 +58,15 @@ impl Entry {
         }
     }
 
+    /// The same key, let into one more room: how it was used stays known, also where the database does not know yet.
+    fn after(self, old: &Self) -> Self {
+        let uses = old.now();
+        self.first_used.store(uses.first_used, Ordering::Relaxed);
+        self.last_used.store(uses.last_used, Ordering::Relaxed);
+        self.tools_listed.store(uses.tools_listed, Ordering::Relaxed);
+        self
+    }
+
     fn used(&self, at: i64) {
         first(&self.first_used, at);
         self.last_used.fetch_max(at, Ordering::Relaxed);
@@ -249,9 +258,12 @@ impl Known {
         let mut known =
             Self { projects: keys::projects(connection)?.into_iter().collect(), ..Self::default() };
         for live in keys::live(connection, None)? {
-            let kept = old.and_then(|old| old.get(&live.hash)).filter(|entry| *entry.caller == live.caller);
-            let hash = live.hash;
-            let entry = kept.cloned().unwrap_or_else(|| Arc::new(Entry::new(live)));
+            let (hash, old) = (live.hash, old.and_then(|old| old.get(&live.hash)));
+            let entry = match old {
+                Some(old) if *old.caller == live.caller => Arc::clone(old),
+                Some(old) => Arc::new(Entry::new(live).after(old)),
+                None => Arc::new(Entry::new(live)),
+            };
             known.by_key.insert(entry.caller.key, Arc::clone(&entry));
             known.by_hash.insert(hash, entry);
         }
