@@ -289,6 +289,11 @@ impl Config {
         }
     }
 
+    /// The file of certificates that is trusted for the server beside the machine's own, if one was named.
+    pub fn ca_file(&self) -> Option<&Path> {
+        self.ca.as_ref().map(Ca::path)
+    }
+
     /// The room of the folder that the command was started in: what its repository is called, else `default`.
     pub fn folder_project(&self) -> &Slug {
         &self.folder_project

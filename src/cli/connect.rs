@@ -45,6 +45,8 @@ struct Connected {
     key: PathBuf,
     /// The key itself, if it is to be shown.
     token: Option<String>,
+    /// The certificates that the room is trusted by, where the machine's own do not do.
+    ca: Option<PathBuf>,
     /// What asks the room as the agent's owner; only where there is a key of theirs.
     watcher: Option<Http>,
 }
@@ -68,7 +70,7 @@ fn here(args: &ConnectArgs, config: Config) -> anyhow::Result<Connected> {
     let watcher = Http::new(&access, room::PATIENCE).ok();
     let url = format!("{}/mcp", config.server);
     let token = read(&config.with_key_in(key.clone()), args.print)?;
-    Ok(Connected { agent, project, url, key, token, watcher })
+    Ok(Connected { agent, project, url, key, token, ca: None, watcher })
 }
 
 /// In a room of others, who made the key: `--token-file` names it.
@@ -104,7 +106,16 @@ fn elsewhere(args: &ConnectArgs, config: &Config) -> anyhow::Result<Connected> {
     };
     let project = room::runtime()?.block_on(room::project(config))?;
     let url = format!("{server}/mcp");
-    Ok(Connected { agent, project, url, key: key.clone(), token: read(config, args.print)?, watcher: None })
+    let ca = config.ca_file().map(Path::to_owned).filter(|_| server.is_encrypted());
+    Ok(Connected {
+        agent,
+        project,
+        url,
+        key: key.clone(),
+        token: read(config, args.print)?,
+        ca,
+        watcher: None,
+    })
 }
 
 fn name(args: &ConnectArgs) -> anyhow::Result<Slug> {
@@ -135,6 +146,11 @@ impl Connected {
             None => format!("$(cat {})", quoted(&self.key)),
         };
         let export = format!("export PRICKLE_TOKEN=\"{secret}\"");
+        let trust = self.ca.as_deref().and_then(|ca| Some((args.app.trusts_by()?, whole(ca))));
+        let export = match trust {
+            Some((variable, ca)) => format!("{export}\n  export {variable}={ca}"),
+            None => export,
+        };
         let bearer = "Bearer ${PRICKLE_TOKEN}";
         let add = match args.app {
             // Added twice it is an error, and this command may well be given twice.
@@ -203,6 +219,16 @@ impl App {
         match self {
             Self::Other => "agent",
             app => app.word(),
+        }
+    }
+
+    /// The variable that names a file of certificates to trust beside the machine's. Grok's takes their place, and
+    /// of the others nothing is known.
+    fn trusts_by(self) -> Option<&'static str> {
+        match self {
+            Self::ClaudeCode => Some("NODE_EXTRA_CA_CERTS"),
+            Self::Codex => Some("CODEX_CA_CERTIFICATE"),
+            Self::Grok | Self::Other => None,
         }
     }
 
@@ -286,9 +312,18 @@ fn at_home(path: &Path) -> Option<String> {
     Some(format!("~/{rest}"))
 }
 
-/// A path as a shell takes it.
+/// A path as a shell takes it as a word of its own.
 fn quoted(path: &Path) -> String {
-    let plain = |text: &str| text.bytes().all(|b| b.is_ascii_alphanumeric() || b"/._-~".contains(&b));
-    let text = at_home(path).filter(|text| plain(text)).unwrap_or_else(|| path.display().to_string());
-    if plain(&text) { text } else { format!("'{}'", text.replace('\'', r"'\''")) }
+    at_home(path).filter(|text| is_plain(text)).unwrap_or_else(|| whole(path))
+}
+
+/// A path as a shell takes it anywhere, also behind a `=`, where not every shell knows `~`.
+fn whole(path: &Path) -> String {
+    let text = path.display().to_string();
+    if is_plain(&text) { text } else { format!("'{}'", text.replace('\'', r"'\''")) }
+}
+
+/// Whether a shell takes every character for itself.
+fn is_plain(text: &str) -> bool {
+    text.bytes().all(|b| b.is_ascii_alphanumeric() || b"/._-~".contains(&b))
 }

@@ -38,6 +38,11 @@ impl Ca {
         Some(Self { path, named, read: Arc::default() })
     }
 
+    /// The file.
+    pub(super) fn path(&self) -> &Path {
+        &self.path
+    }
+
     /// Its certificates beside the machine's. The error is a sentence with file, cause and remedy; a file that
     /// was mended meanwhile is read then.
     pub(super) fn trust(&self) -> Result<Trust, String> {

@@ -138,6 +138,29 @@ async fn both_versions_of_http_go_over_tls() {
 }
 
 #[test]
+fn connect_names_the_variable_by_which_the_app_trusts_the_room() {
+    let authority = Authority::new("team");
+    let files = Files::new(&authority.issue(&NAMES), &authority.pem());
+    let room = files.serve(&[]);
+    let (ca, key) = (files.text("ca.pem"), files.path("agent.key"));
+    fs::write(&key, &room.agent).unwrap();
+    let key = key.to_str().unwrap();
+    for (app, said) in [
+        ("claude-code", Some("NODE_EXTRA_CA_CERTS")),
+        ("codex", Some("CODEX_CA_CERTIFICATE")),
+        ("grok", None),
+    ] {
+        let args = ["connect", app, "--token-file", key, "--ca", &ca];
+        let (code, out, err) = ran(&mut room.command(&room.agent, &args));
+        assert_eq!(code, Some(0), "{err}");
+        let export = said.map(|name| format!("\n  export {name}={ca}\n"));
+        assert!(export.is_none_or(|line| out.contains(&line)), "{out}");
+        assert_eq!(out.matches(&ca).count(), usize::from(said.is_some()), "{out}");
+        assert!(out.contains(&format!("{}/mcp", room.url())), "{out}");
+    }
+}
+
+#[test]
 fn a_certificate_that_signed_itself_is_its_own_ca() {
     let pair = self_signed(&NAMES, |_| {});
     let files = Files::new(&pair, &pair.cert);
