@@ -145,7 +145,8 @@ impl Room {
 /// that it restarts, calls that have begun are answered, the store is closed. That takes 2 seconds at most
 /// beyond what the database needs.
 ///
-/// Fails only if the listener has no address.
+/// Ends as well once somebody has taken its database away, and fails then with what was taken; besides only if the
+/// listener has no address.
 pub async fn serve(
     listener: TcpListener,
     store: Store,
@@ -159,8 +160,13 @@ pub async fn serve(
 
     let alone = stop.clone();
     let accepting = accept::accept(listener, app, Arc::clone(&room.options), stop.clone());
+    let mut fine = Ok(());
     tokio::select! {
         () = accepting => {}
+        lost = room.store.lost() => {
+            fine = Err(io::Error::other(lost));
+            stop.soon.cancel();
+        }
         () = left_alone(&alone, room.options.idle) => {
             tracing::info!("nobody has used the room for long: closing it");
             stop.soon.cancel();
@@ -174,7 +180,7 @@ pub async fn serve(
         stop.tasks.wait().await;
     }
     room.store.close().await;
-    Ok(())
+    fine
 }
 
 /// Waits until nobody has been connected for `idle`; for ever, if there is no such time.

@@ -7,6 +7,7 @@ mod file;
 mod grants;
 mod keyring;
 pub mod keys;
+mod place;
 mod pulses;
 mod runs;
 mod trouble;
@@ -114,6 +115,7 @@ struct Inner {
     trouble: Arc<Trouble>,
     metrics: Arc<Metrics>,
     paths: [PathBuf; 2],
+    lost: watch::Receiver<Option<String>>,
 }
 
 impl Store {
@@ -143,6 +145,8 @@ impl Store {
         let (rooms, keyring) = (Arc::new(rooms), Arc::new(keyring));
         let reader = Arc::new(Mutex::new(Some(database.open_to_read()?)));
         let (jobs, receiver) = mpsc::channel();
+        let ground = database.ground(&lock)?;
+        let lost = ground.lost.subscribe();
         let writer = Writer {
             connection,
             rooms: Arc::clone(&rooms),
@@ -151,6 +155,7 @@ impl Store {
             seen,
             trouble: Arc::clone(&trouble),
             metrics: Arc::clone(&metrics),
+            ground,
             lock,
         };
         let writer = std::thread::Builder::new()
@@ -176,12 +181,25 @@ impl Store {
             trouble,
             metrics,
             paths: database.paths(),
+            lost,
         })))
     }
 
-    /// Whether it takes calls: not once it is closed, nor after its writing thread has failed.
+    /// Whether it takes calls: not once it is closed, nor after its writing thread has failed or its files were taken
+    /// away.
     pub fn works(&self) -> bool {
-        !self.0.writer.is_finished()
+        !self.0.writer.is_finished() && self.0.lost.borrow().is_none()
+    }
+
+    /// Waits until one of its files was taken away, and says which and what follows. Noticed at a call, or within
+    /// [`Options::keys_reread`].
+    pub async fn lost(&self) -> String {
+        let mut lost = self.0.lost.clone();
+        let found = lost.wait_for(Option::is_some).await.ok().and_then(|lost| lost.clone());
+        match found {
+            Some(what) => what,
+            None => std::future::pending().await, // its thread has ended, and with it the looking
+        }
     }
 
     /// What the room counts.
