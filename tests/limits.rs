@@ -4,6 +4,7 @@
 mod common;
 
 use std::fs;
+use std::io::{ErrorKind, Write};
 use std::net::TcpStream;
 use std::process::Command;
 
@@ -11,9 +12,10 @@ use common::caller::{Answer, Caller};
 use common::child::{How, Served, prickle};
 use common::room::{Room, Shape, make_key};
 use common::until;
-use common::watcher::Watcher;
+use common::watcher::{Heard, Watcher};
 use prickle::server;
 use serde_json::{Value, json};
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
 
 /// A refusal as every client can act on it: 429, when to come again, one plain sentence.
 async fn too_many(answer: reqwest::Response) -> (u64, String) {
@@ -217,12 +219,84 @@ async fn the_room_takes_as_many_descriptors_as_it_may() {
     drop(held);
 }
 
+/// Whether the other end has closed it, without waiting for that.
+fn is_closed(connection: &TcpStream) -> bool {
+    connection.set_nonblocking(true).unwrap();
+    !matches!(connection.peek(&mut [0]), Err(error) if error.kind() == ErrorKind::WouldBlock)
+}
+
+#[tokio::test]
+async fn of_many_connections_without_a_key_the_oldest_makes_room() {
+    let mut shape = Shape::default();
+    shape.server.strangers = 3;
+    let room = Room::with(shape).await;
+    let key = room.key("client", "acme/builder", &["website-v2"]);
+    let mut known = tokio::net::TcpStream::connect(room.address()).await.unwrap();
+    let request = format!("GET /v1/me HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer {key}\r\n\r\n");
+    let ask = async |connection: &mut tokio::net::TcpStream| {
+        connection.write_all(request.as_bytes()).await.unwrap();
+        let mut told = vec![0; 1000];
+        let read = tokio::time::timeout(common::PATIENCE, connection.read(&mut told)).await.unwrap().unwrap();
+        String::from_utf8_lossy(&told[..read]).into_owned()
+    };
+    assert!(ask(&mut known).await.starts_with("HTTP/1.1 200"));
+    let strangers: Vec<_> = (0..10).map(|_| TcpStream::connect(room.address()).unwrap()).collect();
+    until("all but the last are gone", async || strangers[..7].iter().all(is_closed)).await;
+    assert!(!strangers[7..].iter().any(is_closed));
+    // Whoever has shown a key is not counted, and whoever has one gets in.
+    assert!(ask(&mut known).await.starts_with("HTTP/1.1 200"));
+    let mut late = tokio::net::TcpStream::connect(room.address()).await.unwrap();
+    assert!(ask(&mut late).await.starts_with("HTTP/1.1 200"));
+    // A wrong key is none.
+    let wrong = request.replace(&key, &unknown(1));
+    let mut wrong_ones = Vec::new();
+    for _ in 0..5 {
+        let mut connection = TcpStream::connect(room.address()).unwrap();
+        connection.write_all(wrong.as_bytes()).unwrap();
+        wrong_ones.push(connection);
+    }
+    until("the others make room", async || strangers.iter().all(is_closed)).await;
+    assert!(ask(&mut known).await.starts_with("HTTP/1.1 200") && ask(&mut late).await.contains("acme"));
+    let metrics = room.request(reqwest::Method::GET, "", "/metrics").send().await.unwrap();
+    let metrics = metrics.text().await.unwrap();
+    let closed =
+        metrics.lines().find_map(|l| l.strip_prefix("prickle_limited_total{limit=\"connections\"} "));
+    assert!(closed.unwrap().parse::<u32>().unwrap() >= 10, "{metrics}");
+}
+
+#[tokio::test]
+async fn feeds_leave_descriptors_for_everything_else() {
+    let folder = tempfile::tempdir().unwrap();
+    let key = make_key(&folder.path().join("room.db"), "client", "acme/builder", &["website-v2"]);
+    let served = Served::start_with(folder.path(), 0, Some(100));
+    let room = served.caller();
+    let mut open = Vec::new();
+    let refused = loop {
+        let mut watcher = Watcher::open(&room, &key, "website-v2", None).await.unwrap();
+        match watcher.hear().await {
+            Heard::Frame(_) => open.push(watcher),
+            end => break end,
+        }
+        assert!(open.len() < 100, "one feed for each descriptor");
+    };
+    assert!(matches!(refused, Heard::Closed(1013)), "{refused:?}");
+    assert_eq!(open.len(), 75);
+    let fresh = Caller::new(&room.url);
+    assert_eq!(fresh.pulse(&key, pulse()).await["doing"], "x");
+    drop(open.pop());
+    until("there is a place again", async || {
+        let mut watcher = Watcher::open(&room, &key, "website-v2", None).await.unwrap();
+        matches!(watcher.hear().await, Heard::Frame(_))
+    })
+    .await;
+}
+
 #[cfg(target_os = "linux")]
 #[tokio::test]
 async fn running_out_of_descriptors_is_survived_and_said_once() {
     let folder = tempfile::tempdir().unwrap();
     let key = make_key(&folder.path().join("room.db"), "client", "acme/builder", &["website-v2"]);
-    let served = Served::start_with(folder.path(), 0, Some(64));
+    let served = Served::start_as(folder.path(), 0, Some(64), &["--rate", "off"]);
     let room = served.caller();
     let mut watcher = Watcher::open(&room, &key, "website-v2", None).await.unwrap();
     watcher.picture().await;
@@ -230,8 +304,12 @@ async fn running_out_of_descriptors_is_survived_and_said_once() {
     watcher.event(1).await;
     let log = || fs::read_to_string(&served.log).unwrap();
     let mut held = Vec::new();
+    // With a key: of those without one there are never so many.
+    let request = format!("GET /v1/me HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer {key}\r\n\r\n");
     until("the room has no descriptor left", async || {
-        held.push(TcpStream::connect(("127.0.0.1", served.port)).unwrap());
+        let mut connection = TcpStream::connect(("127.0.0.1", served.port)).unwrap();
+        connection.write_all(request.as_bytes()).unwrap();
+        held.push(connection);
         log().contains("no new connection can be taken now")
     })
     .await;

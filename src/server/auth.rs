@@ -11,6 +11,7 @@ use axum::response::Response;
 
 use super::limits::Peer;
 use super::problem::Problem;
+use super::strangers::Stranger;
 use super::{Room, body};
 use crate::rules::{self, Caller};
 use crate::wire::id::Slug;
@@ -92,6 +93,9 @@ async fn sign_in(room: &Room, headers: &HeaderMap, extensions: &Extensions) -> R
             )
         })?,
     };
+    if let Some(stranger) = extensions.get::<Stranger>() {
+        stranger.shows_a_key();
+    }
     if let Some(note) = extensions.get::<KeyNote>() {
         let _ = note.0.set(caller.key);
     }

@@ -119,7 +119,7 @@ pub(super) fn whole_seconds(wait: Duration) -> u64 {
 
 /// Whom an address counts for: one machine under IPv4, one network (/64) under IPv6, where a machine has as many
 /// addresses as it likes.
-fn network(peer: Option<Peer>) -> IpAddr {
+pub(super) fn network(peer: Option<Peer>) -> IpAddr {
     match peer.map_or(IpAddr::V4(Ipv4Addr::UNSPECIFIED), |Peer(ip)| ip.to_canonical()) {
         IpAddr::V6(ip) => {
             let [a, b, c, d, ..] = ip.segments();
