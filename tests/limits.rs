@@ -7,6 +7,7 @@ use std::fs;
 use std::io::{ErrorKind, Write};
 use std::net::TcpStream;
 use std::process::Command;
+use std::time::{Duration, Instant};
 
 use common::caller::{Answer, Caller};
 use common::child::{How, Served, prickle};
@@ -58,7 +59,7 @@ async fn a_key_that_calls_too_often_is_told_when_to_come_again() {
     let busy = room.key("client", "acme/busy", &["website-v2"]);
     let calm = room.key("client", "acme/calm", &["website-v2"]);
     let call = json!({"jsonrpc": "2.0", "id": 1, "method": "tools/list", "params": {}}).to_string();
-    let began = std::time::Instant::now();
+    let began = Instant::now();
     let mut let_in = 0;
     let refused = loop {
         let answer = room.post(&busy, call.clone()).send().await.unwrap();
@@ -156,10 +157,50 @@ async fn too_many_unknown_keys_are_looked_up_no_more() {
 }
 
 #[tokio::test]
+async fn a_new_key_works_at_once_behind_an_address_that_used_up_its_unknown_ones() {
+    let mut shape = Shape::default();
+    shape.server.sign_ins = 1;
+    shape.store.keys_reread = Duration::from_millis(500);
+    let room = Room::with(shape).await;
+    let ask = |token: &str| room.request(reqwest::Method::GET, token, "/v1/me").send();
+    assert_eq!(ask(&unknown(1)).await.unwrap().status(), 401);
+    too_many(ask(&unknown(2)).await.unwrap()).await;
+    for n in 0..4 {
+        let key = room.key("client", &format!("acme/a{n}"), &["website-v2"]);
+        assert_eq!(ask(&key).await.unwrap().status(), 200, "{n}");
+        room.pulse(&key, pulse()).await;
+    }
+    too_many(ask(&unknown(3)).await.unwrap()).await;
+}
+
+#[tokio::test]
+async fn few_wait_whether_their_unknown_key_is_new() {
+    const WAIT: Duration = Duration::from_secs(2);
+    let mut shape = Shape::default();
+    shape.server.sign_ins = 1;
+    shape.store.keys_reread = Duration::from_hours(1); // what they wait is bounded all the same
+    let room = Room::with(shape).await;
+    assert_eq!(room.get(&unknown(0), "/v1/me").await.0, 401);
+    let asked = (1..=60).map(|n| {
+        let room = room.caller();
+        tokio::spawn(async move {
+            let began = Instant::now();
+            too_many(room.request(reqwest::Method::GET, &unknown(n), "/v1/me").send().await.unwrap()).await;
+            began.elapsed() >= WAIT
+        })
+    });
+    let mut waited = 0;
+    for asked in asked.collect::<Vec<_>>() {
+        waited += usize::from(asked.await.unwrap());
+    }
+    assert!((1..=8).contains(&waited), "{waited}");
+}
+
+#[tokio::test]
 async fn keys_that_are_new_do_not_count_as_unknown() {
     let mut shape = Shape::default();
     shape.server.sign_ins = 2;
-    shape.store.keys_reread = std::time::Duration::from_hours(1); // each must be looked up
+    shape.store.keys_reread = Duration::from_hours(1); // each must be looked up
     let room = Room::with(shape).await;
     for n in 0..10 {
         let key = room.key("client", &format!("acme/a{n}"), &["website-v2"]);
@@ -314,9 +355,9 @@ async fn running_out_of_descriptors_is_survived_and_said_once() {
     })
     .await;
     // Who is in is served on, through the disk and back, while the room tries again every 100 ms.
-    let until_tried_again = std::time::Instant::now() + std::time::Duration::from_millis(500);
+    let until_tried_again = Instant::now() + Duration::from_millis(500);
     let mut seq = 1;
-    while std::time::Instant::now() < until_tried_again {
+    while Instant::now() < until_tried_again {
         seq += 1;
         room.pulse(&key, pulse()).await;
         watcher.event(seq).await;

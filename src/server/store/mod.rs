@@ -244,6 +244,26 @@ impl Store {
         self.patiently(move |keyring| keyring.authenticate(&hash)).await
     }
 
+    /// Whose token this is, as far as memory knows once the keys have been read anew. Waits for that as long as it
+    /// takes where another process has made a key just now, [`Options::keys_reread`].
+    pub async fn known_soon(&self, token: &str) -> Option<Arc<Caller>> {
+        /// The room may be in the middle of something.
+        const SLACK: Duration = Duration::from_millis(250);
+        const MOST: Duration = Duration::from_secs(2);
+        let hash = keys::hash(token)?;
+        let mut reread = self.revoked();
+        let known = async {
+            loop {
+                let known = self.0.keyring.known(&hash);
+                if known.is_some() || reread.changed().await.is_err() {
+                    return known;
+                }
+            }
+        };
+        let patience = (self.0.options.keys_reread + SLACK).min(MOST);
+        tokio::time::timeout(patience, known).await.ok().flatten()
+    }
+
     /// [`Store::look_up`] for a thread that may wait.
     pub fn authenticate(&self, token: &str) -> Option<Arc<Caller>> {
         self.0.keyring.authenticate(&keys::hash(token)?).ok()?
