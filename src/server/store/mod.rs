@@ -296,6 +296,11 @@ impl Store {
         self.patiently(move |keyring| keyring.exists(&project)).await
     }
 
+    /// Whether [`Store::enters`] would have to ask the database.
+    pub fn must_look_up(&self, caller: &Caller, project: &Slug) -> bool {
+        caller.scope.holds(project) && !self.0.keyring.is_known(project)
+    }
+
     /// [`Store::enters`] for a thread that may wait.
     pub fn sees(&self, caller: &Caller, project: &Slug) -> bool {
         caller.scope.holds(project) && self.0.keyring.exists(project).unwrap_or_default()
