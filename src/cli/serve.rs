@@ -5,7 +5,7 @@ use std::io::{ErrorKind, Write};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::Path;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use anyhow::Context;
 use tokio::net::TcpListener;
@@ -170,7 +170,7 @@ async fn listen(addr: &str, local: bool, encrypted: bool, insecure: bool) -> any
     }
     let mut last = None;
     for address in &found {
-        match TcpListener::bind(address).await {
+        match bind(address, local).await {
             Ok(listener) => return Ok(listener),
             // A name may stand for an address of a family that this machine does without.
             Err(error) if error.kind() == ErrorKind::AddrNotAvailable => last = Some((address, error)),
@@ -185,6 +185,20 @@ async fn listen(addr: &str, local: bool, encrypted: bool, insecure: bool) -> any
         |(address, error)| cannot_listen(address, &error),
     );
     Err(Environment(why).into())
+}
+
+/// A local room whose database was taken away lets go of its port within a second: its successor waits for that.
+async fn bind(address: &SocketAddr, local: bool) -> std::io::Result<TcpListener> {
+    const LETS_GO: Duration = Duration::from_millis(1500);
+    let until = Instant::now() + LETS_GO;
+    loop {
+        match TcpListener::bind(address).await {
+            Err(error) if local && error.kind() == ErrorKind::AddrInUse && Instant::now() < until => {
+                tokio::time::sleep(Duration::from_millis(20)).await;
+            }
+            bound => return bound,
+        }
+    }
 }
 
 /// Somebody else has the local room's port: it may be anybody, so no key goes there.
