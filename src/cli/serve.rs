@@ -16,6 +16,9 @@ use crate::server::{self, log};
 pub(super) fn run(args: ServeArgs, insecure: bool) -> anyhow::Result<()> {
     let filter = std::env::var("PRICKLE_LOG").unwrap_or_default();
     log::to_stderr(&filter).map_err(|e| Environment(format!("PRICKLE_LOG: {e}; try PRICKLE_LOG=debug")))?;
+    if let Err(error) = server::hold_many() {
+        tracing::warn!(%error, "the room can hold only as many connections as it was started with");
+    }
     let runtime = tokio::runtime::Runtime::new().context("can't start the room's threads")?;
     runtime.block_on(room(args, insecure))
 }

@@ -34,6 +34,7 @@ use tokio_util::sync::CancellationToken;
 use accept::Stop;
 use guard::Guard;
 use problem::Problem;
+pub use socket::hold_many;
 use store::Store;
 
 /// What can be set on a room. Tests shrink the times.
