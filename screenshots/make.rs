@@ -8,6 +8,7 @@
 //! cargo run --example screenshots -- --record   record the two rooms anew first, from the demo's cast
 //! ```
 
+mod own;
 mod record;
 mod shoot;
 mod svg;
@@ -15,7 +16,7 @@ mod svg;
 use std::path::Path;
 use std::process::{Command, ExitCode};
 
-use shoot::Shot;
+use shoot::{Of, Shot};
 
 /// The recorded rooms. Their time is the demo's story at 14:32 on a Monday.
 const ROOM: &str = "tests/fixtures/website-v2.jsonl";
@@ -25,23 +26,58 @@ const OFFLINE: &str = "2026-11-30T14:32:18Z";
 
 /// Every picture: its name, what it is of, when, how large, after which keys.
 const SHOTS: &[Shot] = &[
-    Shot { name: "room", file: ROOM, at: LIVE, size: (120, 32), keys: "n", args: &[], light: false },
-    Shot { name: "room-light", file: ROOM, at: LIVE, size: (120, 32), keys: "n", args: &[], light: true },
-    Shot { name: "room-80", file: ROOM, at: LIVE, size: (80, 24), keys: "gjjjj", args: &[], light: false },
-    Shot { name: "side-pane", file: ROOM, at: LIVE, size: (38, 24), keys: "", args: &[], light: false },
-    Shot { name: "agent", file: ROOM, at: LIVE, size: (38, 24), keys: "n\r", args: &[], light: false },
-    Shot { name: "offline", file: ROOM, at: OFFLINE, size: (80, 24), keys: "gjjjj", args: &[], light: false },
-    Shot { name: "help", file: ROOM, at: LIVE, size: (80, 24), keys: "?", args: &[], light: false },
+    Shot { name: "room", of: Of::Recording(ROOM, LIVE), size: (120, 32), keys: "n", args: &[], light: false },
+    Shot {
+        name: "room-light",
+        of: Of::Recording(ROOM, LIVE),
+        size: (120, 32),
+        keys: "n",
+        args: &[],
+        light: true,
+    },
+    Shot {
+        name: "room-80",
+        of: Of::Recording(ROOM, LIVE),
+        size: (80, 24),
+        keys: "gjjjj",
+        args: &[],
+        light: false,
+    },
+    Shot {
+        name: "side-pane",
+        of: Of::Recording(ROOM, LIVE),
+        size: (38, 24),
+        keys: "",
+        args: &[],
+        light: false,
+    },
+    Shot {
+        name: "agent",
+        of: Of::Recording(ROOM, LIVE),
+        size: (38, 24),
+        keys: "n\r",
+        args: &[],
+        light: false,
+    },
+    Shot {
+        name: "offline",
+        of: Of::Recording(ROOM, OFFLINE),
+        size: (80, 24),
+        keys: "gjjjj",
+        args: &[],
+        light: false,
+    },
+    Shot { name: "help", of: Of::Recording(ROOM, LIVE), size: (80, 24), keys: "?", args: &[], light: false },
     Shot {
         name: "ascii",
-        file: ROOM,
-        at: LIVE,
+        of: Of::Recording(ROOM, LIVE),
         size: (60, 15),
         keys: "gjjjj",
         args: &["--ascii"],
         light: false,
     },
-    Shot { name: "empty", file: EMPTY, at: LIVE, size: (80, 24), keys: "", args: &[], light: false },
+    Shot { name: "empty", of: Of::Recording(EMPTY, LIVE), size: (80, 24), keys: "", args: &[], light: false },
+    Shot { name: "first-run", of: Of::Own, size: (80, 24), keys: "", args: &[], light: false },
 ];
 
 fn main() -> ExitCode {
@@ -65,7 +101,8 @@ fn run() -> anyhow::Result<bool> {
     let mut good = true;
     for shot in SHOTS {
         let screen = shot.take(&binary)?;
-        let text = screen.contents() + "\n";
+        // What was erased behind a text may be blanks or nothing, as it came about.
+        let text: String = screen.contents().lines().map(|line| format!("{}\n", line.trim_end())).collect();
         let picture = svg::draw(&screen, shot.light);
         let path = |ending: &str| format!("screenshots/{}.{ending}", shot.name);
         if check {

@@ -76,10 +76,10 @@ async fn nobody(path: &Path) -> anyhow::Result<()> {
     };
     let token = KeyStore::open(&database)?.create(&key, Utc::now())?;
     let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await?;
-    let access = prickle::client::Access {
-        server: format!("http://{}", listener.local_addr()?).parse()?,
-        token: token.as_str().parse()?,
-    };
+    let access = prickle::client::Access::new(
+        format!("http://{}", listener.local_addr()?).parse()?,
+        token.as_str().parse()?,
+    );
     let stop = tokio_util::sync::CancellationToken::new();
     let room = tokio::spawn(prickle::server::serve(
         listener,

@@ -10,15 +10,24 @@ use std::time::{Duration, Instant};
 use anyhow::Context;
 use portable_pty::{CommandBuilder, PtySize, native_pty_system};
 
+use crate::own::Machine;
+
 /// What a picture is of.
 pub struct Shot {
     pub name: &'static str,
-    pub file: &'static str,
-    pub at: &'static str,
+    pub of: Of,
     pub size: (u16, u16),
     pub keys: &'static str,
     pub args: &'static [&'static str],
     pub light: bool,
+}
+
+/// Where the room comes from.
+pub enum Of {
+    /// A recording, at a moment of it.
+    Recording(&'static str, &'static str),
+    /// A fresh machine's own.
+    Own,
 }
 
 /// Nothing written for so long after something was: the program has drawn what it had to.
@@ -46,12 +55,25 @@ impl Shot {
         let size = PtySize { rows, cols, pixel_width: 0, pixel_height: 0 };
         let pty = native_pty_system().openpty(size)?;
         let mut command = CommandBuilder::new(binary);
-        command.args(["watch", "--replay", self.file, "--at", self.at]);
-        command.args(self.args);
-        command.cwd(std::env::current_dir()?);
+        command.arg("watch");
         command.env_clear();
         let home = tempfile::tempdir()?;
-        command.env("PRICKLE_HOME", home.path());
+        let own = match self.of {
+            Of::Recording(file, at) => {
+                command.args(["--replay", file, "--at", at]);
+                command.cwd(std::env::current_dir()?);
+                command.env("PRICKLE_HOME", home.path());
+                None
+            }
+            Of::Own => {
+                let machine = Machine::new(binary)?;
+                machine.connect()?;
+                command.cwd(machine.folder());
+                machine.environment().iter().for_each(|(name, value)| command.env(name, value));
+                Some(machine)
+            }
+        };
+        command.args(self.args);
         for (name, value) in [("TERM", "xterm-256color"), ("LANG", "C.UTF-8"), ("TZ", "UTC")] {
             command.env(name, value);
         }
@@ -86,12 +108,15 @@ impl Shot {
                 }
             }
         };
-        settle("? ")?;
+        settle(if own.is_some() { "its first pulse" } else { "? " })?;
         for key in self.keys.chars() {
             write!(writer, "{key}")?;
             settle("? ")?;
         }
-        let screen = terminal.screen().clone();
+        let screen = match own {
+            Some(_) => Machine::steady(terminal.screen()),
+            None => terminal.screen().clone(),
+        };
         write!(writer, "q")?;
         let status = child.wait()?;
         anyhow::ensure!(status.success(), "{}: the program ended with {status:?}", self.name);

@@ -1,7 +1,9 @@
 //! The command line: what can be typed, and one match arm a command.
 
+mod connect;
 mod demo;
 mod key;
+mod local;
 mod look;
 mod pulse;
 mod room;
@@ -18,7 +20,7 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 
 pub use crate::config::{Environment, Reach};
 use crate::wire::Time;
-use crate::wire::id::{AgentId, Slug};
+use crate::wire::id::{AgentId, Slug, without_tokens};
 
 /// A signal ended the program after it had tidied up: the exit code is 128 + its number.
 #[derive(Debug, thiserror::Error)]
@@ -49,6 +51,8 @@ enum Command {
     Watch(WatchArgs),
     /// Report a pulse from a shell or a hook
     Pulse(PulseArgs),
+    /// Let an agent app into the room, and say what to paste so that it reports
+    Connect(ConnectArgs),
     /// Run a room
     Serve(ServeArgs),
     /// Make, list and revoke the keys of a room on this machine
@@ -94,6 +98,9 @@ pub enum Layout {
 struct WatchArgs {
     /// The room [env: PRICKLE_PROJECT]
     project: Option<Slug>,
+    /// Who you are in this machine's own room, at its first start [default: your user name]
+    #[arg(long, value_name = "OWNER", conflicts_with = "replay")]
+    owner: Option<Slug>,
     /// Show the room as it is now, and end
     #[arg(long)]
     once: bool,
@@ -154,15 +161,52 @@ struct PulseArgs {
     json: bool,
 }
 
+/// The agent apps that are known by name.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum App {
+    /// Claude Code
+    ClaudeCode,
+    /// Codex
+    Codex,
+    /// Grok
+    Grok,
+    /// Anything that speaks MCP
+    Other,
+}
+
+#[derive(Debug, Args)]
+#[command(
+    after_help = "Can be given again: it prints the same steps for the same key. In a terminal it then waits until \
+                  the agent has reported; Ctrl-C leaves everything valid. A room of others makes the keys itself: \
+                  name the room with --server and the key's file with --token-file."
+)]
+struct ConnectArgs {
+    /// The app
+    #[arg(value_enum)]
+    app: App,
+    /// The agent's name, if there is to be more than one of the app [default: the app's]
+    #[arg(long, value_name = "N")]
+    name: Option<Slug>,
+    /// The room [env: PRICKLE_PROJECT; default: what the repository is called]
+    #[arg(long, value_name = "P")]
+    project: Option<Slug>,
+    /// Who you are in this machine's own room, at its first start [default: your user name]
+    #[arg(long, value_name = "OWNER")]
+    owner: Option<Slug>,
+    /// Show the token itself in the command to paste, instead of the file that holds it
+    #[arg(long)]
+    print: bool,
+}
+
 #[derive(Debug, Args)]
 #[command(
     after_help = "SIGTERM and SIGINT close the room in order; it then exits with 0. The log goes to stderr; \
                   PRICKLE_LOG=debug, or a filter like prickle=trace, makes it say more."
 )]
 struct ServeArgs {
-    /// Where to listen; port 0 takes a free one and says which
-    #[arg(long, value_name = "HOST:PORT", default_value = "127.0.0.1:7766")]
-    addr: String,
+    /// Where to listen; port 0 takes a free one and says which [default: 127.0.0.1:7766]
+    #[arg(long, value_name = "HOST:PORT")]
+    addr: Option<String>,
     /// The room's database; made where it is missing [default: room.db in the data folder]
     #[arg(long, value_name = "PATH")]
     db: Option<PathBuf>,
@@ -172,6 +216,37 @@ struct ServeArgs {
     /// A web page that may call this room, as browsers name it in Origin; may be given again
     #[arg(long = "allow-origin", value_name = "ORIGIN")]
     allow_origins: Vec<String>,
+    /// Be this machine's own room, which every command starts by itself: in the background, its log in a file,
+    /// until an hour after its last use
+    #[arg(long)]
+    local: bool,
+    /// End so many seconds after the last use; with --local an hour
+    #[arg(long, value_name = "SECONDS")]
+    idle: Option<u64>,
+    /// Close the room that runs on the database, and end
+    #[arg(long, conflicts_with_all = ["addr", "allow_hosts", "allow_origins", "local", "idle"])]
+    stop: bool,
+    /// Calls a second that one key may make, and four times as many at once; or off
+    #[arg(long, value_name = "N|off", default_value = "50", value_parser = rate)]
+    rate: Rate,
+    /// Speak https with this certificate (PEM), followed by those that lead to its root; SIGHUP reads it anew
+    #[arg(long, value_name = "FILE", requires = "tls_key", conflicts_with_all = ["local", "stop"])]
+    tls_cert: Option<PathBuf>,
+    /// The certificate's private key (PEM)
+    #[arg(long, value_name = "FILE", requires = "tls_cert")]
+    tls_key: Option<PathBuf>,
+}
+
+/// Calls a second; `None`: any number.
+#[derive(Debug, Clone, Copy)]
+struct Rate(Option<u32>);
+
+fn rate(text: &str) -> Result<Rate, String> {
+    match text.parse() {
+        _ if text == "off" => Ok(Rate(None)),
+        Ok(1..=1_000_000) => Ok(Rate(text.parse().ok())),
+        _ => Err("must be a whole number from 1 to 1000000, or off".to_owned()),
+    }
 }
 
 #[derive(Debug, Subcommand)]
@@ -240,8 +315,11 @@ pub fn main() -> ExitCode {
         Ok(cli) => cli,
         Err(error) => {
             let code = if error.use_stderr() { 2 } else { 0 };
-            // Clap prints help to stdout and faults to stderr; a closed pipe is no fault of ours.
-            let _ = error.print();
+            // Clap repeats what it can't read, and that may be a key in the wrong place.
+            let text = error.render().to_string();
+            let shown = without_tokens(&text);
+            // It prints help to stdout and faults to stderr; a closed pipe is no fault of ours.
+            let _ = if shown == text { error.print() } else { write!(std::io::stderr(), "{shown}") };
             return ExitCode::from(code);
         }
     };
@@ -256,7 +334,8 @@ fn run(cli: Cli) -> anyhow::Result<()> {
         Command::Demo(args) => demo::run(&args),
         Command::Watch(args) => watch::run(&args, &cli.reach),
         Command::Pulse(args) => pulse::run(&args, &cli.reach),
-        Command::Serve(args) => serve::run(args, cli.reach.insecure),
+        Command::Connect(args) => connect::run(&args, &cli.reach),
+        Command::Serve(args) => serve::run(args, &cli.reach),
         Command::Key(command) => key::run(command, &cli.reach),
     }
 }
@@ -274,7 +353,7 @@ fn explain(error: &anyhow::Error) -> ExitCode {
     if let Some(Stopped(signal)) = error.downcast_ref() {
         return ExitCode::from(u8::try_from(128 + signal).unwrap_or(1));
     }
-    let text = crate::shown::line(&format!("{error:#}"));
+    let text = without_tokens(&crate::shown::line(&format!("{error:#}")));
     let _ = writeln!(std::io::stderr(), "prickle: {text}");
     let environment = error.chain().any(<dyn std::error::Error>::is::<Environment>);
     ExitCode::from(if environment { 2 } else { 1 })

@@ -2,8 +2,10 @@
 //!
 //! Flags count over the environment, that over the nearest `.prickle.toml` (which may hold only `project`),
 //! that over the user's `config.toml`. A key goes only to the address that it was given for: one from
-//! `config.toml` to that file's server, one from `credentials.toml` to the server that it stands under.
+//! `config.toml` to that file's server, one from `credentials.toml` to the server that it stands under. The same
+//! holds for a CA.
 
+mod ca;
 mod credentials;
 mod file;
 mod reach;
@@ -17,13 +19,15 @@ use std::sync::Arc;
 
 use etcetera::BaseStrategy;
 
+use self::ca::Ca;
 pub use self::file::Ambiguous;
 use self::file::Settings;
 pub use self::reach::{Environment, Reach};
-use crate::client::words;
+use crate::client::Trust;
+use crate::client::words::{self, Trouble};
 pub use crate::client::{Access, Server, Token};
 use crate::shown;
-use crate::wire::id::Slug;
+use crate::wire::id::{AgentId, Slug};
 
 /// Environment variables and the folder that a command was started in.
 #[derive(Debug, Clone)]
@@ -98,6 +102,24 @@ impl Folders {
     pub fn settings(&self) -> PathBuf {
         self.config.join("config.toml")
     }
+
+    /// The key of an agent that this user let into a room, alone in a file.
+    pub fn agent_key(&self, agent: &AgentId) -> PathBuf {
+        self.config.join("keys").join(format!("{}-{}", agent.owner(), agent.name()))
+    }
+
+    /// What the local room has to tell, of which nobody is there to hear.
+    pub fn room_log(&self) -> PathBuf {
+        self.state.join("room.log")
+    }
+
+    /// A file as `config.toml` names it: from its own folder on, or from the user's home.
+    fn beside(&self, path: &Path, around: &Surroundings) -> PathBuf {
+        match path.strip_prefix("~").ok().zip(around.os("HOME")) {
+            Some((rest, home)) => Path::new(home).join(rest),
+            None => self.config.join(path),
+        }
+    }
 }
 
 /// Where the key for the server is read from, each time that it is needed.
@@ -127,8 +149,16 @@ pub struct Config {
     /// What is wrong but stops nothing; one line each, safe to show.
     pub warnings: Vec<String>,
     insecure: bool,
+    /// No setting names a server: the room is this machine's own.
+    local: bool,
+    local_port: u16,
     project: Option<Slug>,
+    /// What the folder is called that the command was started in, or the repository around it.
+    folder_project: Slug,
+    /// The user's name as an owner's handle.
+    user: Option<Slug>,
     key: KeyPlace,
+    ca: Option<Ca>,
     /// The kind of key to make where there is none, as `prickle key create --kind` takes it.
     whose: String,
 }
@@ -171,9 +201,12 @@ impl Config {
             (None, Some(text)) => Some(server(text, "PRICKLE_SERVER")?),
             (None, None) => None,
         };
-        let configured = settings.server.clone().unwrap_or_else(Server::local);
-        let key =
-            key_place(reach, around, &settings, &folders, asked.as_ref().is_none_or(|s| *s == configured))?;
+        let local = asked.is_none() && settings.server.is_none();
+        let local_port = local_port(around, &settings)?;
+        let configured = settings.server.clone().unwrap_or_else(|| Server::local_at(local_port));
+        let own = asked.as_ref().is_none_or(|server| *server == configured);
+        let key = key_place(reach, around, &settings, &folders, own)?;
+        let ca = Ca::find(reach, around, &settings, &folders, own);
         let project = match around.text("PRICKLE_PROJECT")? {
             Some(text) => Some(
                 text.parse()
@@ -188,10 +221,15 @@ impl Config {
             ambiguous: settings.ambiguous.unwrap_or_default(),
             stale_minutes: settings.stale_minutes.unwrap_or(15),
             insecure: reach.insecure,
+            local,
+            local_port,
             project,
+            folder_project: folder_project(&around.folder),
             whose: format!("person --owner {}", user.as_ref().map_or("OWNER", Slug::as_str)),
+            user,
             warnings,
             key,
+            ca,
             folders,
         };
         let mut config = config;
@@ -211,6 +249,59 @@ impl Config {
     pub fn as_agent(mut self) -> Self {
         self.whose = self.whose.replacen("person --owner", "client --agent", 1) + "/NAME";
         self
+    }
+
+    /// The same for the server at this address, with the key that is saved for it unless another was named.
+    #[must_use]
+    pub fn at(mut self, server: Server) -> Self {
+        self.server = server;
+        self
+    }
+
+    /// The same with the key in this file.
+    #[must_use]
+    pub fn with_key_in(mut self, path: PathBuf) -> Self {
+        self.key = KeyPlace::File { path, named: "the agent's key" };
+        self
+    }
+
+    /// Whether no setting names a server, so that the room is this machine's own: it is started where it is
+    /// not running, and a key to it is made where there is none.
+    pub fn is_local(&self) -> bool {
+        self.local
+    }
+
+    /// Where this machine's own room is to listen, as `HOST:PORT`.
+    pub fn local_address(&self) -> String {
+        format!("127.0.0.1:{}", self.local_port)
+    }
+
+    /// Whether a key was named, by a flag, a variable or `config.toml`.
+    pub fn names_a_key(&self) -> bool {
+        !matches!(self.key, KeyPlace::Saved)
+    }
+
+    /// The file that was named for the key, if one was.
+    pub fn key_file(&self) -> Option<PathBuf> {
+        match &self.key {
+            KeyPlace::File { path, .. } => Some(path.clone()),
+            KeyPlace::Variable(_) | KeyPlace::Saved => None,
+        }
+    }
+
+    /// The file of certificates that is trusted for the server beside the machine's own, if one was named.
+    pub fn ca_file(&self) -> Option<&Path> {
+        self.ca.as_ref().map(Ca::path)
+    }
+
+    /// The room of the folder that the command was started in: what its repository is called, else `default`.
+    pub fn folder_project(&self) -> &Slug {
+        &self.folder_project
+    }
+
+    /// Who uses this machine, as an owner's handle.
+    pub fn user(&self) -> Option<&Slug> {
+        self.user.as_ref()
     }
 
     /// The room to use, if one is named on the command line or in the settings.
@@ -250,19 +341,46 @@ impl Config {
                 credentials::saved(&self.folders.credentials(), &self.server)?.ok_or_else(|| self.no_key())?
             }
         };
-        Ok(Access { server: self.server.clone(), token })
+        let trust = match &self.ca {
+            Some(ca) if self.server.is_encrypted() => ca.trust()?,
+            _ => Trust::default(),
+        };
+        Ok(Access { server: self.server.clone(), token, trust })
     }
 
     /// [`Self::access`] as often as it is wanted: a key that was made meanwhile is found.
     pub fn source(&self) -> crate::client::feed::Source {
         let config = self.clone();
-        Arc::new(move || config.access())
+        Arc::new(move || config.access().map_err(Trouble::Refused))
     }
 
     /// Keeps `token` as this user's key for the server, in a file that only the user can read. Gives the file.
     pub fn save(&self, token: &Token) -> Result<PathBuf, Environment> {
         let path = self.folders.credentials();
         credentials::save(&path, &self.server, token).map_err(Environment)?;
+        Ok(path)
+    }
+
+    /// Keeps a key for the server where none is saved that is `good`; `make` makes it. Two commands that do this
+    /// at once agree on one key.
+    pub fn save_unless(
+        &self,
+        good: impl FnOnce(&Token) -> anyhow::Result<bool>,
+        make: impl FnOnce() -> anyhow::Result<Token>,
+    ) -> anyhow::Result<()> {
+        credentials::save_unless(&self.folders.credentials(), &self.server, good, make)
+    }
+
+    /// The key of an agent in the file of its own, replaced by the one that `make` makes unless it is `good`. Two
+    /// commands that do this at once agree on one key. Gives the file.
+    pub fn agent_key(
+        &self,
+        agent: &AgentId,
+        good: impl FnOnce(&Token) -> anyhow::Result<bool>,
+        make: impl FnOnce() -> anyhow::Result<Token>,
+    ) -> anyhow::Result<PathBuf> {
+        let path = self.folders.agent_key(agent);
+        credentials::key_file(&path, good, make)?;
         Ok(path)
     }
 
@@ -319,12 +437,7 @@ fn key_place(
     }
     match &settings.token_file {
         Some(path) if configured => {
-            let home = path.strip_prefix("~").ok().zip(around.os("HOME"));
-            let path = match home {
-                Some((rest, home)) => Path::new(home).join(rest),
-                None => folders.config.join(path),
-            };
-            Ok(KeyPlace::File { path, named: "token_file in config.toml" })
+            Ok(KeyPlace::File { path: folders.beside(path, around), named: "token_file in config.toml" })
         }
         _ => Ok(KeyPlace::Saved),
     }
@@ -340,6 +453,23 @@ fn server(text: &str, named: &str) -> Result<Server, Environment> {
         };
         Environment(format!("{named}{shown} {e}"))
     })
+}
+
+/// Where the local room listens: on the usual port, unless that is taken on this machine.
+fn local_port(around: &Surroundings, settings: &Settings) -> Result<u16, Environment> {
+    match around.text("PRICKLE_LOCAL_PORT")? {
+        Some(text) => text.parse().map_err(|_| {
+            Environment(format!("PRICKLE_LOCAL_PORT is {}, but {}", shown::line(text), file::LOCAL_PORT))
+        }),
+        None => Ok(settings.local_port.unwrap_or(Server::local().port())),
+    }
+}
+
+/// What the repository around `folder` is called, by its folder's name.
+fn folder_project(folder: &Path) -> Slug {
+    let root = folder.ancestors().find(|dir| dir.join(".git").exists());
+    let name = root.and_then(Path::file_name).and_then(|name| Slug::near(&name.to_string_lossy()));
+    name.unwrap_or_else(Slug::fallback)
 }
 
 /// The project that the nearest `.prickle.toml` names. The file comes with a repository, from anyone: it may

@@ -60,7 +60,7 @@ impl Demo {
         let url = format!("http://{host}");
         let access = |key: &NewKey, keys: &mut KeyStore| -> anyhow::Result<Access> {
             let token = keys.create(key, Utc::now())?;
-            Ok(Access { server: url.parse()?, token: token.as_str().parse()? })
+            Ok(Access::new(url.parse()?, token.as_str().parse()?))
         };
         let project: Slug = cast::PROJECT.parse()?;
         let key = |kind: Kind, holder: Holder| NewKey {
@@ -114,7 +114,7 @@ impl Demo {
                     self.host
                 ),
                 "Try  n what needs you · Enter open · ? keys · q out".into(),
-                "Your own: prickle serve, then prickle watch.".into(),
+                "Your own: prickle watch, then prickle connect.".into(),
             ],
             began,
             period: cast::PERIOD,

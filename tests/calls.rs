@@ -19,7 +19,7 @@ use tokio::net::TcpListener;
 const PATIENCE: Duration = Duration::from_secs(10);
 
 fn access(url: &str, token: &str) -> Access {
-    Access { server: url.parse().unwrap(), token: token.parse().unwrap() }
+    Access::new(url.parse().unwrap(), token.parse().unwrap())
 }
 
 fn http(url: &str) -> Http {
@@ -284,4 +284,73 @@ async fn an_older_room_is_spoken_to_in_its_own_way() {
             .iter()
             .all(|seen| seen.authorization == format!("Bearer {SECRET}") && seen.path == "/mcp")
     );
+}
+
+#[tokio::test]
+async fn case_c02_a_call_that_was_due_in_a_restart_is_made_once() {
+    let mut room = Room::open().await;
+    let agent = room.key("client", "acme/builder", &["website-v2"]);
+    let person = room.key("person", "acme", &["website-v2"]);
+    let run = json!({"project": "website-v2", "run_id": "4f7c2a9e-3b1d-4c8e-9a6f-0d2e5b7c1a3f", "task_id": "t",
+        "input_tokens": 1, "output_tokens": 2, "turns": 3, "duration_ms": 4, "exit_code": 0});
+    let url = room.url.clone();
+    let report =
+        async || mcp::call(&access(&url, &agent), "report_run", arguments(run.clone()), PATIENCE).await;
+    // While it is down the call says so, as something that may pass; sent again, it is the same record.
+    room.begin_to_stop();
+    room.stopped().await;
+    assert!(matches!(report().await, Err(CallError::Unreachable(_))));
+    let room = room.reopen().await;
+    let first = report().await.unwrap();
+    let room = room.restart().await;
+    assert_eq!(report().await.unwrap(), first);
+    let page = Http::new(&access(&room.url, &person), PATIENCE).unwrap().runs(10, None).await.unwrap();
+    assert_eq!(page.runs.len(), 1);
+}
+
+#[tokio::test]
+async fn case_c02_a_session_that_has_ended_is_begun_anew_and_the_call_made_once() {
+    use std::sync::atomic::{AtomicUsize, Ordering};
+
+    let room = FakeRoom::open().await;
+    let (greetings, done) = (AtomicUsize::new(0), std::sync::Arc::new(AtomicUsize::new(0)));
+    let calls = std::sync::Arc::clone(&done);
+    room.answer(move |seen| {
+        let Ok(message) = serde_json::from_str::<Value>(&seen.body) else { return Some(answer(405, "")) };
+        let reply = |result: Value, session: Option<String>| {
+            let body = json!({"jsonrpc": "2.0", "id": message["id"], "result": result}).to_string();
+            let mut response = answer(200, &body);
+            response.headers_mut().insert("content-type", "application/json".parse().unwrap());
+            if let Some(session) = session {
+                response.headers_mut().insert("mcp-session-id", session.parse().unwrap());
+            }
+            Some(response)
+        };
+        match message["method"].as_str() {
+            Some("initialize") => {
+                let session = format!("session-{}", greetings.fetch_add(1, Ordering::SeqCst));
+                let hello = json!({"protocolVersion": "2025-11-25", "capabilities": {"tools": {}},
+                    "serverInfo": {"name": "hosted", "version": "1"}});
+                reply(hello, Some(session))
+            }
+            Some("tools/call") if greetings.load(Ordering::SeqCst) == 1 => {
+                Some(answer(404, "Session not found"))
+            }
+            Some("tools/call") => {
+                calls.fetch_add(1, Ordering::SeqCst);
+                reply(json!({"content": [], "structuredContent": {"pulse": {"doing": "x"}}}), None)
+            }
+            Some(name) if name.starts_with("notifications/") => Some(answer(202, "")),
+            _ => {
+                let why = json!({"code": -32601, "message": "no such method"});
+                let body = json!({"jsonrpc": "2.0", "id": message["id"], "error": why}).to_string();
+                let mut response = answer(200, &body);
+                response.headers_mut().insert("content-type", "application/json".parse().unwrap());
+                Some(response)
+            }
+        }
+    });
+    let result = call(&room.url(), SECRET, json!({"project": "p", "doing": "x"})).await;
+    assert_eq!(result.unwrap()["pulse"]["doing"], "x");
+    assert_eq!(done.load(Ordering::SeqCst), 1);
 }

@@ -13,6 +13,7 @@ use axum::response::IntoResponse;
 use fake_room::{DEADLINE, FakeRoom, SECRET, Visit, answer, event, hello, pulse, snapshot};
 use prickle::client::Access;
 use prickle::client::feed::{Feed, Options, Source};
+use prickle::client::words::Trouble;
 use prickle::picture::News;
 use prickle::wire::feed::Frame;
 use serde_json::json;
@@ -20,7 +21,7 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpListener;
 
 fn source(url: &str) -> Source {
-    let access = Access { server: url.parse().unwrap(), token: SECRET.parse().unwrap() };
+    let access = Access::new(url.parse().unwrap(), SECRET.parse().unwrap());
     Arc::new(move || Ok(access.clone()))
 }
 
@@ -285,6 +286,17 @@ async fn a_key_that_the_room_does_not_know_is_refused_with_the_next_step() {
 }
 
 #[tokio::test]
+async fn a_proxy_that_lets_no_websocket_through_is_named_as_the_cause() {
+    let room = FakeRoom::open().await;
+    room.refuse(426, "A feed is a WebSocket: ask for an upgrade to one.");
+    let words = trouble(&mut follow(&room.url(), quick())).await;
+    assert!(
+        words.starts_with("refused: what stands before the room at ") && words.contains("Upgrade"),
+        "{words}"
+    );
+}
+
+#[tokio::test]
 async fn a_room_that_the_key_does_not_see_is_refused_with_those_it_sees() {
     let room = FakeRoom::open().await;
     let seen = Arc::new(Mutex::new(r#"{"projects":["website","lumen\u001b[2J"]}"#.to_owned()));
@@ -497,8 +509,8 @@ async fn retry_now_after_a_refusal_reads_the_key_anew() {
     let reads = Arc::new(AtomicUsize::new(0));
     let (url, count) = (room.url(), Arc::clone(&reads));
     let source: Source = Arc::new(move || match count.fetch_add(1, Ordering::SeqCst) {
-        0 => Err("there is no key; make one with: prickle key create".to_owned()),
-        n => Ok(Access { server: url.parse().unwrap(), token: format!("{SECRET}{n}").parse().unwrap() }),
+        0 => Err(Trouble::Refused("there is no key; make one with: prickle key create".to_owned())),
+        n => Ok(Access::new(url.parse().unwrap(), format!("{SECRET}{n}").parse().unwrap())),
     });
     room.answer(|seen| (seen.authorization.ends_with(&format!("{SECRET}1"))).then(|| answer(401, "")));
     let mut feed = Feed::spawn(source, "website-v2".parse().unwrap(), quick());
@@ -585,4 +597,55 @@ async fn a_feed_that_nobody_reads_any_more_ends() {
         assert!(Instant::now() < deadline, "a feed's task lives on");
         tokio::task::yield_now().await;
     }
+}
+
+#[tokio::test]
+async fn a_room_that_says_when_to_come_again_is_heeded_and_not_given_up() {
+    let mut room = FakeRoom::open().await;
+    let times: Arc<Mutex<Vec<Instant>>> = Arc::default();
+    let seen = Arc::clone(&times);
+    room.answer(move |asked| {
+        if !asked.path.ends_with("/feed") {
+            return Some(answer(404, ""));
+        }
+        let mut seen = seen.lock().unwrap();
+        seen.push(Instant::now());
+        let later = |seconds: &str| {
+            let mut busy = answer(429, "All places are taken.");
+            busy.headers_mut().insert("retry-after", seconds.parse().unwrap());
+            Some(busy)
+        };
+        match seen.len() {
+            1 => later("1"),
+            2 => later("86400"),
+            3 => later("Wed, 21 Oct 2026 07:28:00 GMT"),
+            _ => None,
+        }
+    });
+    let options = Options {
+        backoff_first: Duration::from_millis(1),
+        backoff_max: Duration::from_millis(1500),
+        ..Options::default()
+    };
+    let mut feed = follow(&room.url(), options);
+    let mut waits = Vec::new();
+    while waits.len() < 3 {
+        match next(&mut feed).await {
+            News::Lost { why, retry_in } => {
+                assert_eq!(why, "the room asks to slow down: All places are taken.");
+                waits.push(retry_in);
+            }
+            News::Connecting => {}
+            other => panic!("{other:?}"),
+        }
+    }
+    let mut visit = room.visit().await;
+    visit.say(hello("e", 0, false)).await;
+    let told = times.lock().unwrap().clone();
+    let between: Vec<Duration> = told.windows(2).map(|pair| pair[1] - pair[0]).collect();
+    // A second as asked for; a day, but not beyond our own longest wait; and what can't be read is no wish.
+    assert!((1000..=1200).contains(&waits[0].as_millis()), "{waits:?}");
+    assert!((1500..=1800).contains(&waits[1].as_millis()), "{waits:?}");
+    assert!(waits[2].as_millis() < 10, "{waits:?}");
+    assert!(between[0] >= waits[0] && between[1] >= waits[1], "{between:?} for {waits:?}");
 }

@@ -276,6 +276,7 @@ fn without_a_room_the_next_step_is_named() {
     }
     let keyless = prickle(scene.folder.path())
         .env("USER", "ada")
+        .env("PRICKLE_SERVER", "http://127.0.0.1:7766")
         .args(["pulse", "--project", "p", "--doing", "x"])
         .output();
     assert_eq!(

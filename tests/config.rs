@@ -6,6 +6,7 @@ use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::PathBuf;
 
 use prickle::cli::Reach;
+use prickle::client::Trust;
 use prickle::config::{Ambiguous, Config, Folders, Surroundings, Token};
 use tempfile::TempDir;
 
@@ -152,12 +153,77 @@ fn a_key_goes_only_to_the_server_that_it_was_given_for() {
     assert!(elsewhere.access().unwrap_err().starts_with("there is no key for http://127.0.0.1:2"));
 }
 
+/// A root's certificate of one's own, as a PEM file's text.
+fn root() -> String {
+    let mut root = rcgen::CertificateParams::new([]).unwrap();
+    root.is_ca = rcgen::IsCa::Ca(rcgen::BasicConstraints::Unconstrained);
+    root.self_signed(&rcgen::KeyPair::generate().unwrap()).unwrap().pem()
+}
+
+#[test]
+fn a_ca_is_looked_for_in_the_same_order_and_counts_for_https_alone() {
+    let place = Place::new();
+    place.write("home/key", "prk_a");
+    let key = [("PRICKLE_TOKEN", "prk_a")];
+    let trust = |config: &Config| config.access().unwrap().trust;
+    let (flag, variable, filed) = (root(), root(), root());
+    let of = |text: &str| Trust::and(text.as_bytes()).unwrap();
+    let flag_at = place.write("flag.pem", &flag);
+    let variable_at = place.write("variable.pem", &variable).to_str().unwrap().to_owned();
+    place.write("home/filed.pem", &filed);
+    place.write("home/config.toml", "server = \"https://room.example.org\"\nca = \"filed.pem\"\n");
+    assert_eq!(trust(&place.config(&key)), of(&filed));
+    place.write("home/config.toml", "server = \"https://room.example.org\"\nca = \"~/filed.pem\"\n");
+    assert_eq!(trust(&place.config(&key)), of(&filed));
+    // The file's CA is for the file's server: another's word on it was not asked for.
+    assert_eq!(trust(&place.read(&at("https://other.example.org"), &key).unwrap()), Trust::default());
+    let vars = [key[0], ("PRICKLE_CA", &variable_at)];
+    assert_eq!(trust(&place.config(&vars)), of(&variable));
+    let reach = Reach { ca: Some(flag_at.clone()), ..at("https://other.example.org") };
+    assert_eq!(trust(&place.read(&reach, &vars).unwrap()), of(&flag));
+    let plain = Reach { ca: Some("none.pem".into()), ..at("http://127.0.0.1:1") };
+    assert_eq!(trust(&place.read(&plain, &vars).unwrap()), Trust::default(), "not even looked for");
+}
+
+#[test]
+fn a_bad_ca_is_said_with_file_cause_and_remedy_and_read_once_it_is_mended() {
+    let place = Place::new();
+    let key = [("PRICKLE_TOKEN", "prk_a")];
+    let path = place.path("ca.pem");
+    let reach = Reach { ca: Some(path.clone()), ..at("https://room.example.org") };
+    let config = place.read(&reach, &key).unwrap();
+    let fault = || config.access().unwrap_err().replace(path.to_str().unwrap(), "FILE");
+    assert!(fault().starts_with("--ca: there is no file FILE; name the PEM file"), "{}", fault());
+    let good = root();
+    for (text, said) in [
+        ("", "FILE holds no certificate; it must be PEM"),
+        (
+            rcgen::KeyPair::generate().unwrap().serialize_pem().as_str(),
+            "FILE holds no certificate; it must be PEM",
+        ),
+        ("-----BEGIN CERTIFICATE-----\n!!!!\n-----END CERTIFICATE-----\n", "certificate 1 in it is damaged"),
+        (
+            format!("{good}-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n").as_str(),
+            "certificate 2",
+        ),
+        (good.lines().next().unwrap(), "damaged; copy the file anew"),
+    ] {
+        fs::write(&path, text).unwrap();
+        assert!(fault().starts_with("--ca: FILE ") && fault().contains(said), "{text}: {}", fault());
+    }
+    fs::write(&path, &good).unwrap();
+    assert_eq!(config.access().unwrap().trust, Trust::and(good.as_bytes()).unwrap());
+    let folder = Reach { ca: Some(place.path("home")), ..reach };
+    let fault = place.read(&folder, &key).unwrap().access().unwrap_err();
+    assert!(fault.contains("is a directory"), "{fault}");
+}
+
 #[test]
 fn a_repository_can_name_its_project_and_nothing_else() {
     let place = Place::new();
     place.write("home/filed", "prk_filed");
     place.write("home/config.toml", "token_file = \"filed\"\n");
-    let file = "project = \"site\"\nserver = \"https://evil.example.org\"\ntoken_file = \"/etc/x\"\n\"\\u001b[2J\" = 1\n";
+    let file = "project = \"site\"\nserver = \"https://evil.example.org\"\ntoken_file = \"/etc/x\"\nca = \"/etc/y\"\n\"\\u001b[2J\" = 1\n";
     let path = place.write("repo/.prickle.toml", file);
     let config = place.config(&[]);
     assert_eq!(config.server.to_string(), "http://127.0.0.1:7766");
@@ -165,7 +231,8 @@ fn a_repository_can_name_its_project_and_nothing_else() {
     assert_eq!(project(&config).unwrap(), "site");
     let [warning] = config.warnings.as_slice() else { panic!("{:?}", config.warnings) };
     assert!(warning.starts_with(&format!("{} may hold only project; ", path.display())), "{warning}");
-    assert!(warning.contains("server") && warning.contains("token_file") && !warning.contains('\u{1b}'));
+    assert!(["server", "token_file", "ca"].iter().all(|name| warning.contains(name)));
+    assert!(!warning.contains('\u{1b}'));
 }
 
 #[test]
@@ -213,9 +280,11 @@ fn a_fault_in_the_config_names_file_line_value_and_what_is_allowed() {
         ),
         ("server = \"room\"", "line 1: server = \"room\" must be a room's address in quotes"),
         ("token_file = \"\"", "line 1: token_file = \"\" must be a file's path"),
+        ("local_port = 65536", "line 1: local_port = 65536 must be a free port"),
+        ("ca = \"\"", "line 1: ca = \"\" must be a file's path"),
         (
             "project = \"a\"\nserve = 1",
-            "line 2: there is no setting serve; there are server, token_file, project, theme, ambiguous, stale_minutes",
+            "line 2: there is no setting serve; there are server, token_file, project, theme, ambiguous, stale_minutes, local_port, ca",
         ),
         ("project = \"a\"\n[keys]\n", "line 2: there is no setting keys"),
         ("project = \"a\"\nproject", "line 2 can't be read: "),

@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 
 use common::PATIENCE;
 use common::caller::{Answer, Caller, run_report, with};
-use common::child::Served;
+use common::child::{How, Served};
 use common::room::make_key;
 use common::watcher::{Heard, Watcher};
 use serde_json::{Value, json};
@@ -38,7 +38,7 @@ async fn kill_9_takes_nothing_that_was_acknowledged() {
     let person = make_key(&db, "person", "acme", &[PROJECT]);
     let keys: Vec<String> =
         (0..CONNECTIONS).map(|n| make_key(&db, "client", &format!("acme/agent-{n}"), &[PROJECT])).collect();
-    let mut served = Served::start(folder.path(), 0);
+    let mut served = Served::start_how(folder.path(), How { more: vec!["--rate", "off"], ..How::default() });
     let acknowledged = Arc::new(AtomicUsize::new(0));
     let over = Arc::new(AtomicBool::new(false));
     let callers: Vec<_> = keys

@@ -17,7 +17,7 @@ use prickle::wire::feed::Frame;
 use serde_json::json;
 
 fn follow(url: &str, token: &str, options: Options) -> Feed {
-    let access = Access { server: url.parse().unwrap(), token: token.parse().unwrap() };
+    let access = Access::new(url.parse().unwrap(), token.parse().unwrap());
     Feed::spawn(Arc::new(move || Ok(access.clone())), "website-v2".parse().unwrap(), options)
 }
 
@@ -158,7 +158,7 @@ async fn case_b19_a_revoked_key_is_refused_without_a_storm_and_a_new_one_taken()
     let (url, token, count) = (room.url.clone(), Arc::clone(&person), Arc::clone(&tries));
     let source = move || {
         count.fetch_add(1, Ordering::SeqCst);
-        Ok(Access { server: url.parse().unwrap(), token: token.lock().unwrap().parse().unwrap() })
+        Ok(Access::new(url.parse().unwrap(), token.lock().unwrap().parse().unwrap()))
     };
     let mut feed = Feed::spawn(Arc::new(source), "website-v2".parse().unwrap(), Options::default());
     wait_for(&mut feed, |news| matches!(news, News::Snapshot { .. }).then_some(())).await;

@@ -313,6 +313,60 @@ fn an_empty_room_names_its_next_step() {
     insta::assert_snapshot!("empty-38x20", text(&mut m, 38, 20));
 }
 
+/// The page of this machine's own room, with its owner's agents as the room tells of them.
+fn own_room(agents: &Value) -> Model {
+    let mut recording = recording::read("tests/fixtures/empty.jsonl".as_ref()).unwrap();
+    recording.cut(LIVE.parse().unwrap());
+    let (server, watch) = ("http://127.0.0.1:7766".to_owned(), Watch::Still(LIVE.parse().unwrap()));
+    let mut m = Model::new(Picture::new("website-v2"), server, None, watch, look());
+    m.first.here = true;
+    recording.heard.into_iter().for_each(|heard| update::heard(&mut m, heard));
+    update::owner(&mut m, "acme".into());
+    let agents = json!({"project": "website-v2", "agents": agents});
+    update::agents(&mut m, serde_json::from_value(agents).unwrap());
+    m
+}
+
+/// An agent whose key was made at 14:31.
+fn standing(used: Option<&str>, listed: Option<&str>, elsewhere: &Value) -> Value {
+    json!([{"agent_id": "acme/claude-code", "key_made_at": "2026-11-30T14:31:00Z", "key_first_used_at": used,
+        "tools_listed_at": listed, "pulse": null, "elsewhere": elsewhere}])
+}
+
+#[test]
+fn the_empty_room_tells_how_far_its_first_agent_has_come() {
+    let at = Some("2026-11-30T14:32:00Z");
+    let nowhere = json!([]);
+    let stages = [
+        ("nobody", json!([])),
+        ("key", standing(None, None, &nowhere)),
+        ("called", standing(at, None, &nowhere)),
+        ("listed", standing(at, at, &nowhere)),
+        ("elsewhere", standing(at, at, &json!([{"project": "website", "updated_at": LIVE}]))),
+    ];
+    let mut last = String::new();
+    for (name, agents) in &stages {
+        let mut m = own_room(agents);
+        let list = text(&mut m, 80, 24);
+        let from = list.find(" ✓ room open").unwrap();
+        last.push_str(&format!("{name}\n{}\n", list[from..].trim_end_matches(|c| c != '\n').trim_end()));
+    }
+    insta::assert_snapshot!("own-stages", last);
+    insta::assert_snapshot!("own-80x24", text(&mut own_room(&stages[3].1), 80, 24));
+    insta::assert_snapshot!("own-38x20", text(&mut own_room(&stages[0].1), 38, 20));
+    insta::assert_snapshot!("own-38x20-key", text(&mut own_room(&stages[1].1), 38, 20));
+    insta::assert_snapshot!("own-64x16", text(&mut own_room(&stages[1].1), 64, 16));
+}
+
+#[test]
+fn a_room_that_does_not_follow_from_the_folder_is_named_in_the_commands() {
+    let mut m = own_room(&json!([]));
+    m.first.named = true;
+    let shown = text(&mut m, 120, 32);
+    assert!(shown.contains("prickle connect claude-code --project website-v2\n"), "{shown}");
+    assert!(shown.contains("prickle pulse --doing \"trying prickle\" --project website-v2\n"), "{shown}");
+}
+
 #[test]
 fn a_room_that_was_never_reached_says_so_and_how_to_start_one() {
     let watch = Watch::Still(LIVE.parse().unwrap());

@@ -11,9 +11,9 @@ use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
-use database::{Database, pulse, say, website};
+use database::{Database, pulse, say, until, website};
 use prickle::rules::Kind;
-use prickle::server::store::Store;
+use prickle::server::store::{Claim, Store};
 use serde_json::json;
 use tempfile::TempDir;
 
@@ -48,6 +48,21 @@ async fn full() -> Database {
 }
 
 #[test]
+fn who_only_looks_whether_a_room_runs_does_not_keep_one_from_opening() {
+    let database = Database::new();
+    drop(Claim::take(&database.path).unwrap());
+    let lock = File::open(format!("{}.lock", database.path.display())).unwrap();
+    lock.lock_shared().unwrap();
+    let looking = std::thread::spawn(move || {
+        // As long as a look may take on a machine that is busy.
+        std::thread::sleep(std::time::Duration::from_millis(50));
+        lock.unlock().unwrap();
+    });
+    assert!(Claim::take(&database.path).is_ok());
+    looking.join().unwrap();
+}
+
+#[test]
 fn case_f09_files_are_private_from_creation_whatever_the_umask() {
     for umask in ["000", "022"] {
         let folder = TempDir::new().unwrap();
@@ -79,7 +94,7 @@ fn case_f09_files_are_private_from_creation_whatever_the_umask() {
 }
 
 #[test]
-fn an_empty_file_is_a_new_database_and_becomes_private() {
+fn case_f05_an_empty_file_is_a_new_database_and_becomes_private() {
     let database = Database::new();
     File::create(&database.path).unwrap();
     fs::set_permissions(&database.path, fs::Permissions::from_mode(0o644)).unwrap();
@@ -104,7 +119,7 @@ async fn a_second_room_is_refused_and_the_lock_goes_with_the_first() {
 }
 
 #[test]
-fn what_is_no_database_file_is_refused() {
+fn case_f05_what_is_no_database_file_is_refused() {
     let database = Database::new();
     let folder = database.folder.path();
     refused(&database, folder, "it is a folder", "room.db");
@@ -121,7 +136,7 @@ fn what_is_no_database_file_is_refused() {
 }
 
 #[test]
-fn another_programs_database_is_refused() {
+fn case_f05_another_programs_database_is_refused() {
     let database = Database::new();
     let other = rusqlite::Connection::open(&database.path).unwrap();
     other.execute_batch("CREATE TABLE songs (title TEXT)").unwrap();
@@ -133,7 +148,7 @@ async fn a_newer_database_is_refused_also_where_only_its_log_says_so() {
     let database = full().await;
     let sql = database.sql();
     sql.execute_batch("PRAGMA user_version = 99").unwrap();
-    let cause = "a newer prickle wrote it (its version is 99, this program knows 1)";
+    let cause = "a newer prickle wrote it (its version is 99, this program knows 2)";
     // As a crash would leave it: the newest header is in the log, not in the file.
     let copy = database.folder.path().join("copy.db");
     fs::copy(&database.path, &copy).unwrap();
@@ -144,7 +159,7 @@ async fn a_newer_database_is_refused_also_where_only_its_log_says_so() {
 }
 
 #[tokio::test]
-async fn a_damaged_database_is_refused() {
+async fn case_f05_a_damaged_database_is_refused() {
     let database = full().await;
     let length = fs::metadata(&database.path).unwrap().len();
     let whole = fs::read(&database.path).unwrap();
@@ -159,6 +174,112 @@ async fn a_damaged_database_is_refused() {
     refused(&database, &database.path, "it is damaged", "put a backup in its place");
     fs::write(&database.path, &whole).unwrap();
     assert_eq!(database.open().snapshot(&website()).seq, 50);
+}
+
+/// A database of the first version, with a key that was used and one that was not, and a room's event.
+fn first_version(database: &Database) {
+    let sql = database.sql();
+    sql.execute_batch(include_str!("../src/server/store/schema.sql")).unwrap();
+    sql.execute_batch(
+        "PRAGMA application_id = 0x70726b6c;
+        PRAGMA user_version = 1;
+        PRAGMA journal_mode = wal;
+        INSERT INTO room VALUES (1, 'AAAAAAAAAAAAAAAA');
+        INSERT INTO owners VALUES (1, 'acme', 1000);
+        INSERT INTO agents VALUES (1, 1, 'builder', 1000);
+        INSERT INTO projects VALUES (1, 'website-v2', 1000);
+        INSERT INTO credentials VALUES (1, zeroblob(32), 'client', 1, 1, NULL, 0, 'old', 1000, 2000, NULL);
+        INSERT INTO credentials VALUES (2, randomblob(32), 'client', 1, 1, NULL, 1, NULL, 1500, NULL, NULL);
+        INSERT INTO credential_projects VALUES (1, 1);
+        INSERT INTO sequences VALUES (1, 7);",
+    )
+    .unwrap();
+}
+
+/// What the database says of its keys: made, first used, last used, tools listed.
+fn uses(database: &Database) -> Vec<[Option<i64>; 4]> {
+    let sql = database.sql();
+    let mut select = sql
+        .prepare("SELECT made_at, first_used_at, last_used_at, tools_listed_at FROM credentials ORDER BY id")
+        .unwrap();
+    let rows = select.query_map([], |row| Ok([row.get(0)?, row.get(1)?, row.get(2)?, row.get(3)?])).unwrap();
+    rows.collect::<Result<_, _>>().unwrap()
+}
+
+#[tokio::test]
+async fn a_database_of_the_first_version_is_brought_to_this_one_with_all_it_holds() {
+    for by_key_command in [false, true] {
+        let database = Database::new();
+        first_version(&database);
+        if by_key_command {
+            database.key(Kind::Client, "acme/writer", &["website-v2"]);
+        }
+        let store = database.open();
+        assert_eq!((store.snapshot(&website()).seq, &**store.epoch()), (7, "AAAAAAAAAAAAAAAA"));
+        store.close().await;
+        let version: i64 = database.sql().query_row("PRAGMA user_version", [], |row| row.get(0)).unwrap();
+        assert_eq!(version, 2);
+        // Used is used, if only the last time is known.
+        let uses = uses(&database);
+        assert_eq!(uses[..2], [[Some(1000), Some(2000), Some(2000), None], [Some(1500), None, None, None]]);
+    }
+}
+
+#[test]
+fn many_that_find_an_older_database_bring_it_to_this_version_together() {
+    let database = Database::new();
+    first_version(&database);
+    let children: Vec<_> = (0..8)
+        .map(|i| {
+            let agent = format!("acme/agent-{i}");
+            let mut command = Command::new(PRICKLE);
+            command.args(["key", "create", "--kind", "client", "--agent", &agent, "--project", "website-v2"]);
+            command.arg("--db").arg(&database.path).stdout(std::process::Stdio::null()).spawn().unwrap()
+        })
+        .collect();
+    for mut child in children {
+        assert!(child.wait().unwrap().success());
+    }
+    assert_eq!(uses(&database).len(), 10);
+}
+
+#[test]
+fn an_older_database_is_not_changed_under_an_older_room() {
+    let database = Database::new();
+    first_version(&database);
+    let locked = File::create(database.folder.path().join("room.db.lock")).unwrap();
+    locked.try_lock().unwrap();
+    let text = prickle::server::store::keys::KeyStore::open(&database.path).unwrap_err().to_string();
+    assert!(text.contains("another room is running on it"), "{text}");
+    let version: i64 = database.sql().query_row("PRAGMA user_version", [], |row| row.get(0)).unwrap();
+    assert_eq!(version, 1);
+}
+
+#[tokio::test]
+async fn how_a_key_was_used_is_kept_once_for_the_first_and_always_for_the_last() {
+    let database = Database::new();
+    let options =
+        prickle::server::store::Options { use_noted: std::time::Duration::ZERO, ..database.options() };
+    let store = Store::open(&database.path, options).unwrap();
+    let token = database.key(Kind::Client, "acme/builder", &["website-v2"]);
+    assert_eq!(uses(&database)[0][1..], [None, None, None]);
+    let caller = store.authenticate(token.as_str()).unwrap();
+    until("the first use is kept", || uses(&database)[0][1].is_some()).await;
+    let [_, first, last, listed] = uses(&database)[0];
+    assert_eq!((first, listed), (last, None));
+    store.tools_listed(&caller);
+    until("the first list of tools is kept", || uses(&database)[0][3].is_some()).await;
+    let listed = uses(&database)[0][3];
+    until("a later use is kept", || {
+        store.authenticate(token.as_str());
+        uses(&database)[0][2] > last
+    })
+    .await;
+    store.tools_listed(&caller);
+    store.close().await;
+    let [_, first_now, last_now, listed_now] = uses(&database)[0];
+    assert_eq!((first_now, listed_now), (first, listed));
+    assert!(last_now > last);
 }
 
 /// Runs the program as someone whom file modes bind: root is bound by none.
@@ -180,7 +301,7 @@ fn unprivileged(folder: &TempDir, arguments: &[&str]) -> Output {
 }
 
 #[tokio::test]
-async fn a_read_only_database_is_refused() {
+async fn case_f05_a_read_only_database_is_refused() {
     let database = full().await;
     fs::remove_file(database.folder.path().join("room.db.lock")).unwrap();
     let before = fs::read(&database.path).unwrap();

@@ -39,7 +39,7 @@ pub(super) fn run(args: &DemoArgs) -> anyhow::Result<()> {
         complete(&mut model, &mut feed).await?;
         let result = if on_screen {
             let shown = tokio::select! {
-                shown = screen::open(model, Some(&mut feed), std::future::ready(None)) => shown,
+                shown = screen::open(model, Some(&mut feed), |_| std::future::ready(())) => shown,
                 broken = demo.play(began) => broken,
             };
             crate::tui::terminal::restore();
@@ -104,7 +104,7 @@ async fn frames(model: &mut Model, feed: &mut Feed, demo: &Demo, count: u32) -> 
 fn farewell() -> anyhow::Result<()> {
     let mut out = std::io::stdout().lock();
     writeln!(out, "That was prickle's demo: a made-up cast in a real room, gone now.")?;
-    writeln!(out, "A room of your own:  prickle serve")?;
-    writeln!(out, "Then watch it:       prickle watch")?;
+    writeln!(out, "A room of your own, in your project's folder:  prickle watch")?;
+    writeln!(out, "Let an agent into it:                          prickle connect claude-code")?;
     Ok(())
 }

@@ -4,7 +4,7 @@ use std::io::Write;
 
 use serde_json::{Map, Value, json};
 
-use super::{PulseArgs, Reach, room};
+use super::{PulseArgs, Reach, local, room};
 use crate::client::{CallError, mcp};
 use crate::config::Config;
 use crate::report;
@@ -16,6 +16,7 @@ use crate::words::{self, Zone};
 pub(super) fn run(args: &PulseArgs, reach: &Reach) -> anyhow::Result<()> {
     let config = Config::load(reach)?.with_project(args.project.clone()).as_agent();
     room::warn(&config);
+    let config = local::ready_to_speak(config)?;
     room::run(send(args, &config))
 }
 

@@ -58,10 +58,13 @@ pub(super) async fn project(config: &Config) -> anyhow::Result<Slug> {
 pub(super) fn no_answer(config: &Config, error: CallError) -> Environment {
     let server = &config.server;
     Environment(match error {
-        CallError::Refused(text) | CallError::Unauthorized(text) => text,
+        CallError::Refused(text) | CallError::Unauthorized(text) | CallError::Untrusted(text) => text,
         CallError::Unreachable(why) if server.is_loopback() => {
             let elsewhere = server.to_string() != LOCAL_ROOM;
-            let at = if elsewhere { format!(" --addr {}", server.host()) } else { String::new() };
+            let mut at = if elsewhere { format!(" --addr {}", server.host()) } else { String::new() };
+            if server.is_encrypted() {
+                at.push_str(" --tls-cert FILE --tls-key FILE");
+            }
             format!("no room to be reached at {server} ({why}); start one with: prickle serve{at}")
         }
         CallError::Unreachable(why) => {

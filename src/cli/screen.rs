@@ -6,7 +6,7 @@ use super::{Environment, Stopped};
 use crate::client::feed::Feed;
 use crate::tui::Ended;
 use crate::tui::model::Model;
-use crate::tui::session;
+use crate::tui::session::{self, Asker};
 
 /// Refuses terminals that cannot move their cursor.
 pub(super) fn check_terminal() -> Result<(), Environment> {
@@ -20,13 +20,16 @@ pub(super) fn check_terminal() -> Result<(), Environment> {
     ))
 }
 
-/// Runs the screen. Ends with [`Stopped`] where a signal ended it. `who` finds out whose key watches.
-pub(super) async fn open(
+/// Runs the screen. Ends with [`Stopped`] where a signal ended it. `ask` is what asks the room beside it.
+pub(super) async fn open<F>(
     model: Model,
     feed: Option<&mut Feed>,
-    who: impl Future<Output = Option<String>> + Send + 'static,
-) -> anyhow::Result<()> {
-    match session::open(model, feed, who).await.context("the screen broke")? {
+    ask: impl FnOnce(Asker) -> F,
+) -> anyhow::Result<()>
+where
+    F: Future<Output = ()> + Send + 'static,
+{
+    match session::open(model, feed, ask).await.context("the screen broke")? {
         Ended::Quit => Ok(()),
         Ended::Refused(why) => Err(Environment(why).into()),
         Ended::Signal(number) => Err(Stopped(number).into()),

@@ -1,44 +1,95 @@
 //! `prickle serve`: a room on this machine, until a signal ends it.
 
+use std::fs::{DirBuilder, OpenOptions};
 use std::io::{ErrorKind, Write};
-use std::net::SocketAddr;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
+use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
+use std::path::Path;
+use std::time::Duration;
 
 use anyhow::Context;
 use tokio::net::TcpListener;
 use tokio::signal::unix::{SignalKind, signal};
 use tokio_util::sync::CancellationToken;
 
-use super::{Environment, ServeArgs, addresses};
-use crate::config::{Folders, Surroundings};
-use crate::server::store::{self, Store};
-use crate::server::{self, log};
+use super::{Environment, Reach, ServeArgs, addresses};
+use crate::config::{Config, Folders, Surroundings};
+use crate::server::local::{self, Notice};
+use crate::server::store::{self, Claim, Store};
+use crate::server::tls::Tls;
+use crate::server::{self, descriptors, log};
 
-pub(super) fn run(args: ServeArgs, insecure: bool) -> anyhow::Result<()> {
-    let filter = std::env::var("PRICKLE_LOG").unwrap_or_default();
-    log::to_stderr(&filter).map_err(|e| Environment(format!("PRICKLE_LOG: {e}; try PRICKLE_LOG=debug")))?;
-    if let Err(error) = server::hold_many() {
-        tracing::warn!(%error, "the room can hold only as many connections as it was started with");
-    }
-    let runtime = tokio::runtime::Runtime::new().context("can't start the room's threads")?;
-    runtime.block_on(room(args, insecure))
-}
+/// How long after its last use the local room ends.
+const ALONE: Duration = Duration::from_hours(1);
 
-async fn room(args: ServeArgs, insecure: bool) -> anyhow::Result<()> {
-    // Before the database: a room that can't listen leaves it untouched.
-    let listener = listen(&args.addr, insecure).await?;
-    let at = listener.local_addr().context("the listener has no address")?;
-    let stopped = on_signal()?;
-    let database = match args.db {
-        Some(path) => path,
+pub(super) fn run(args: ServeArgs, reach: &Reach) -> anyhow::Result<()> {
+    let database = match &args.db {
+        Some(path) => std::path::absolute(path)?,
         None => Folders::find(&Surroundings::real())?.database(),
     };
-    let store = Store::open(&database, store::Options::default()).map_err(|e| Environment(e.to_string()))?;
-    tracing::info!(%at, database = %database.display(), "the room is open");
+    if args.stop {
+        return super::local::stop(&database);
+    }
+    if args.local {
+        // Ctrl-C in the terminal that happens to start it, and that terminal's end, are not meant for it.
+        let _ = rustix::process::setsid();
+    }
+    let filter = std::env::var("PRICKLE_LOG").unwrap_or_default();
+    log::to_stderr(&filter).map_err(|e| Environment(format!("PRICKLE_LOG: {e}; try PRICKLE_LOG=debug")))?;
+    let runtime = tokio::runtime::Runtime::new().context("can't start the room's threads")?;
+    runtime.block_on(room(args, &database, reach))
+}
+
+async fn room(args: ServeArgs, database: &Path, reach: &Reach) -> anyhow::Result<()> {
+    let descriptors = descriptors::raise();
+    let tls = args.tls_cert.as_deref().zip(args.tls_key.as_deref()).map(|(cert, key)| Tls::open(cert, key));
+    let tls = tls.transpose().map_err(|e| Environment(e.to_string()))?;
+    let addr = match args.addr {
+        Some(addr) => addr,
+        None => Config::load_leniently(reach)?.local_address(),
+    };
+    let claim = || Claim::take(database).map_err(|e| Environment(e.to_string()));
+    // A room that can't listen leaves the database untouched. For the local room the lock decides, not the port:
+    // of two that are started at once, the one without the lock must find the other, not its port taken.
+    let claimed = args.local.then(claim).transpose()?;
+    let listener = listen(&addr, args.local, tls.is_some(), reach.insecure).await?;
+    let at = listener.local_addr().context("the listener has no address")?;
+    let claimed = claimed.map_or_else(claim, Ok)?;
+    let store =
+        Store::open_claimed(claimed, store::Options::default()).map_err(|e| Environment(e.to_string()))?;
+    let scheme = if tls.is_some() { "https" } else { "http" };
+    let notice = Notice {
+        address: format!("{scheme}://{}", reachable(at)),
+        pid: std::process::id(),
+        epoch: store.epoch().to_string(),
+        stopped: false,
+    };
+    local::announce(database, &notice).context("the lock can't be written")?;
+    let stopped = on_signal({
+        let (database, notice) = (database.to_owned(), Notice { stopped: true, ..notice });
+        move || {
+            let _ = local::announce(&database, &notice); // only those who would start it anew are told less
+        }
+    })?;
+    if let Some(tls) = &tls {
+        renew_on_hangup(tls.clone())?;
+    }
+    if args.local {
+        keep_log(&Folders::find(&Surroundings::real())?.room_log());
+        let _ = std::env::set_current_dir("/"); // the folder that it was started in may go
+    }
+    let descriptors = descriptors.map_or_else(|| "any number".to_owned(), |most| most.to_string());
+    tracing::info!(%at, database = %database.display(), descriptors, "the room is open");
     let mut out = std::io::stdout();
-    writeln!(out, "listening on http://{at}").and_then(|()| out.flush()).context("can't write to stdout")?;
+    writeln!(out, "listening on {scheme}://{at}")
+        .and_then(|()| out.flush())
+        .context("can't write to stdout")?;
     let options = server::Options {
         allow_hosts: args.allow_hosts,
         allow_origins: args.allow_origins,
+        idle: args.idle.map(Duration::from_secs).or(args.local.then_some(ALONE)),
+        rate: args.rate.0,
+        tls,
         ..server::Options::default()
     };
     server::serve(listener, store, options, stopped).await?;
@@ -46,18 +97,49 @@ async fn room(args: ServeArgs, insecure: bool) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Binds the first of `addr`'s addresses that this machine has. Only loopback ones, unless `insecure`: without
-/// TLS, tokens and what teams write cross a network in the clear.
-async fn listen(addr: &str, insecure: bool) -> anyhow::Result<TcpListener> {
+/// The address for those on this machine.
+fn reachable(at: SocketAddr) -> SocketAddr {
+    let ip = match at.ip() {
+        IpAddr::V4(ip) if ip.is_unspecified() => Ipv4Addr::LOCALHOST.into(),
+        IpAddr::V6(ip) if ip.is_unspecified() => Ipv6Addr::LOCALHOST.into(),
+        ip => ip,
+    };
+    SocketAddr::new(ip, at.port())
+}
+
+/// Sends what goes to stderr into a file of the user's alone from now on; nobody reads the local room's stderr.
+fn keep_log(path: &Path) {
+    /// The log of before makes room from this size on, in bytes.
+    const LONG: u64 = 4 * 1024 * 1024;
+    let open = || {
+        if let Some(folder) = path.parent() {
+            DirBuilder::new().recursive(true).mode(0o700).create(folder)?;
+        }
+        if std::fs::metadata(path).is_ok_and(|log| log.len() > LONG) {
+            std::fs::rename(path, path.with_extension("log.old"))?;
+        }
+        OpenOptions::new().append(true).create(true).mode(0o600).open(path)
+    };
+    // A room without a log is better than none.
+    let log = open().or_else(|_| OpenOptions::new().write(true).open("/dev/null"));
+    if let Ok(log) = log {
+        let _ = rustix::stdio::dup2_stderr(log);
+    }
+}
+
+/// Binds the first of `addr`'s addresses that this machine has. Only loopback ones, unless `encrypted` or
+/// `insecure`: without TLS, tokens and what teams write cross a network in the clear.
+async fn listen(addr: &str, local: bool, encrypted: bool, insecure: bool) -> anyhow::Result<TcpListener> {
     let found = addresses(addr)?;
-    let open = found.iter().find(|a| !a.ip().is_loopback());
+    let open = found.iter().find(|a| !a.ip().is_loopback()).filter(|_| !encrypted);
     if let Some(open) = open.filter(|_| insecure) {
         tracing::warn!(address = %open.ip(), "other machines reach this room in the clear, keys included");
     } else if let Some(open) = open {
         let port = open.port();
         return Err(Environment(format!(
             "--addr {addr}: {} can be reached from other machines, and this room has no TLS to protect its keys; \
-             use --addr 127.0.0.1:{port} and a tunnel or a reverse proxy with TLS for others, or --insecure to do without",
+             give it a certificate with --tls-cert and --tls-key, or use --addr 127.0.0.1:{port} and a tunnel or a \
+             reverse proxy with TLS for others, or --insecure to do without",
             open.ip()
         ))
         .into());
@@ -68,6 +150,9 @@ async fn listen(addr: &str, insecure: bool) -> anyhow::Result<TcpListener> {
             Ok(listener) => return Ok(listener),
             // A name may stand for an address of a family that this machine does without.
             Err(error) if error.kind() == ErrorKind::AddrNotAvailable => last = Some((address, error)),
+            Err(error) if local && error.kind() == ErrorKind::AddrInUse => {
+                return Err(Environment(taken(address)).into());
+            }
             Err(error) => return Err(Environment(cannot_listen(address, &error)).into()),
         }
     }
@@ -76,6 +161,17 @@ async fn listen(addr: &str, insecure: bool) -> anyhow::Result<TcpListener> {
         |(address, error)| cannot_listen(address, &error),
     );
     Err(Environment(why).into())
+}
+
+/// Somebody else has the local room's port: it may be anybody, so no key goes there.
+fn taken(address: &SocketAddr) -> String {
+    let free = address.port().checked_add(1).unwrap_or(7766);
+    format!(
+        "port {} is taken by another program, so this machine's own room can't open there, and no key was sent; \
+         if it is a room of yours, name it: --server http://{address}; \
+         else choose another port: PRICKLE_LOCAL_PORT={free}, or local_port = {free} in config.toml",
+        address.port()
+    )
 }
 
 fn cannot_listen(address: &SocketAddr, error: &std::io::Error) -> String {
@@ -93,8 +189,23 @@ fn cannot_listen(address: &SocketAddr, error: &std::io::Error) -> String {
     )
 }
 
-/// Cancelled by SIGTERM and SIGINT: both are the wish of whoever runs the room, so the exit code is 0.
-fn on_signal() -> anyhow::Result<CancellationToken> {
+/// Reads the certificate anew at each SIGHUP: it is renewed while the room runs. A bad one changes nothing.
+fn renew_on_hangup(tls: Tls) -> anyhow::Result<()> {
+    let mut hangup = signal(SignalKind::hangup()).context("can't wait for SIGHUP")?;
+    tokio::spawn(async move {
+        while hangup.recv().await.is_some() {
+            match tls.reload() {
+                Ok(()) => tracing::info!("SIGHUP: the certificate was read anew"),
+                Err(error) => tracing::warn!("SIGHUP: the room keeps its certificate, as {error}"),
+            }
+        }
+    });
+    Ok(())
+}
+
+/// Cancelled by SIGTERM and SIGINT, after `first` was done: both are the wish of whoever runs the room, so the exit
+/// code is 0.
+fn on_signal(first: impl FnOnce() + Send + 'static) -> anyhow::Result<CancellationToken> {
     let mut term = signal(SignalKind::terminate()).context("can't wait for SIGTERM")?;
     let mut int = signal(SignalKind::interrupt()).context("can't wait for SIGINT")?;
     let stopped = CancellationToken::new();
@@ -104,6 +215,7 @@ fn on_signal() -> anyhow::Result<CancellationToken> {
             _ = term.recv() => tracing::info!("SIGTERM: closing the room"),
             _ = int.recv() => tracing::info!("SIGINT: closing the room"),
         }
+        first();
         stop.cancel();
     });
     Ok(stopped)

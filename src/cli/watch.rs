@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use chrono::{TimeDelta, Utc};
 
-use super::{Environment, Reach, WatchArgs, look, room, screen};
+use super::{Environment, Reach, WatchArgs, local, look, room, screen};
 use crate::client::CallError;
 use crate::client::feed::{Feed, Options};
 use crate::client::http::Http;
@@ -16,19 +16,27 @@ use crate::picture::{Heard, News, Picture};
 use crate::report::plain::Plain;
 use crate::report::{self, Lines};
 use crate::tui::model::{Model, Watch};
-use crate::tui::{session, update};
+use crate::tui::session::Asker;
+use crate::tui::{Signal, session, update};
 use crate::wire::feed::Snapshot;
 use crate::wire::id::Slug;
 use crate::words::Zone;
 
 /// How long until the room is asked again whose key watches.
 const ASK_AGAIN: Duration = Duration::from_secs(2);
+/// How long until the room is asked again how far its first agent has come.
+const LOOK_AGAIN: Duration = Duration::from_secs(1);
 
 pub(super) fn run(args: &WatchArgs, reach: &Reach) -> anyhow::Result<()> {
     let config = Config::load_leniently(reach)?.with_project(args.project.clone());
     if let Some(path) = &args.replay {
         return replay(args, &config, path);
     }
+    let full = !(args.once || args.json || args.plain) && session::is_possible();
+    if full {
+        screen::check_terminal()?;
+    }
+    let config = local::ready(config, args.owner.as_ref())?;
     if args.once {
         return room::run(once(args, &config));
     }
@@ -40,7 +48,7 @@ pub(super) fn run(args: &WatchArgs, reach: &Reach) -> anyhow::Result<()> {
             }
         });
     }
-    if args.plain || !session::is_possible() {
+    if !full {
         return room::run(async {
             tokio::select! {
                 result = plain(args, &config) => result,
@@ -75,7 +83,7 @@ async fn frames(args: &WatchArgs, config: &Config) -> anyhow::Result<()> {
     let project = room::project(config).await?;
     room::warn(config);
     let recorder = recorder(args, config, &project).await?;
-    let (mut feed, mut frames) = Feed::spawn_with_frames(config.source(), project, Options::default());
+    let (mut feed, mut frames) = Feed::spawn_with_frames(local::source(config), project, Options::default());
     if let Some(recorder) = recorder {
         feed.record(recorder);
     }
@@ -109,7 +117,7 @@ async fn frames(args: &WatchArgs, config: &Config) -> anyhow::Result<()> {
 async fn follow(args: &WatchArgs, config: &Config) -> anyhow::Result<(Slug, Feed)> {
     let project = room::project(config).await?;
     let recorder = recorder(args, config, &project).await?;
-    let mut feed = Feed::spawn(config.source(), project.clone(), Options::default());
+    let mut feed = Feed::spawn(local::source(config), project.clone(), Options::default());
     if let Some(recorder) = recorder {
         feed.record(recorder);
     }
@@ -200,27 +208,46 @@ fn picture(config: &Config, project: &str) -> Picture {
 }
 
 async fn screen(args: &WatchArgs, config: &Config) -> anyhow::Result<()> {
-    screen::check_terminal()?;
     let (project, mut feed) = follow(args, config).await?;
     let picture = picture(config, project.as_str());
     let watch = Watch::Running(TimeDelta::zero());
     let (look, fault) = look::from(&args.look, Some(config));
     let mut model = Model::new(picture, config.server.to_string(), None, watch, look);
     model.notice = config.warnings.first().cloned().or(fault);
-    screen::open(model, Some(&mut feed), who(config.clone())).await
+    model.first.here = config.is_local() && !config.names_a_key();
+    model.first.named = project != *config.folder_project();
+    screen::open(model, Some(&mut feed), |screen| ask(config.clone(), project, screen)).await
 }
 
-/// Asks the room whose key watches, until it answers.
-async fn who(config: Config) -> Option<String> {
+/// Asks the room whose key watches, until it answers; then, for as long as nobody is to be seen in it, how far
+/// this owner's agents have come.
+async fn ask(config: Config, project: Slug, mut screen: Asker) {
+    let http = || config.access().ok().and_then(|access| Http::new(&access, room::PATIENCE).ok());
     loop {
-        if let Some(http) = config.access().ok().and_then(|access| Http::new(&access, room::PATIENCE).ok()) {
+        if let Some(http) = http() {
             match http.me().await {
-                Ok(me) => return Some(me.owner),
-                Err(CallError::Unreachable(_)) => {}
-                Err(_) => return None,
+                Ok(me) => {
+                    let _ = screen.answers.send(Signal::Owner(me.owner)).await;
+                    break;
+                }
+                Err(CallError::Unreachable(_) | CallError::Untrusted(_)) => {}
+                Err(_) => return,
             }
         }
         tokio::time::sleep(ASK_AGAIN).await;
+    }
+    while screen.alone.wait_for(|alone| *alone).await.is_ok() {
+        if let Some(http) = http() {
+            match http.agents(&project).await {
+                Ok(agents) => {
+                    let _ = screen.answers.send(Signal::Agents(Box::new(agents))).await;
+                }
+                Err(CallError::Unreachable(_)) => {}
+                // An agent's key is not told, and an older room does not know.
+                Err(_) => return,
+            }
+        }
+        tokio::time::sleep(LOOK_AGAIN).await;
     }
 }
 
@@ -266,7 +293,7 @@ fn replayed(args: &WatchArgs, config: &Config, recording: Recording) -> anyhow::
     room::runtime()?.block_on(async {
         let (look, fault) = look::from(&args.look, Some(config));
         let notice = config.warnings.first().cloned().or(fault);
-        let nobody = std::future::ready(None);
+        let nobody = |_| std::future::ready(());
         if args.at.is_some() {
             let mut model = Model::new(picture, "a recording".into(), owner, Watch::Still(last), look);
             model.notice = notice;

@@ -7,6 +7,8 @@ use std::str::FromStr;
 use reqwest::Url;
 use reqwest::header::HeaderValue;
 
+use super::tls::Trust;
+
 /// A server of rooms and a key to it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Access {
@@ -14,6 +16,15 @@ pub struct Access {
     pub server: Server,
     /// The key that belongs to this address.
     pub token: Token,
+    /// Who may say that a server which answers there over https is the one that is meant.
+    pub trust: Trust,
+}
+
+impl Access {
+    /// With the roots that this machine trusts.
+    pub fn new(server: Server, token: Token) -> Self {
+        Self { server, token, trust: Trust::default() }
+    }
 }
 
 /// Why a text is no address of a server. `Display` says what would be right; it never repeats the text,
@@ -47,6 +58,14 @@ impl Server {
         }
     }
 
+    /// This machine, on a port of the user's choice.
+    pub fn local_at(port: u16) -> Self {
+        let mut server = Self::local();
+        // An http URL with a host takes any port.
+        let _ = server.0.set_port(Some(port));
+        server
+    }
+
     /// Host and port, as the screen names a server.
     pub fn host(&self) -> String {
         let host = self.0.host_str().unwrap_or_default();
@@ -65,11 +84,16 @@ impl Server {
         host == "localhost" || host.parse::<IpAddr>().is_ok_and(|ip| ip.to_canonical().is_loopback())
     }
 
+    /// The port, also where the address leaves it out.
+    pub fn port(&self) -> u16 {
+        self.0.port_or_known_default().unwrap_or(443)
+    }
+
     /// Name and port to connect to.
     pub(super) fn target(&self) -> (String, u16) {
         let host = self.0.host_str().unwrap_or_default();
         let host = host.trim_start_matches('[').trim_end_matches(']').to_owned();
-        (host, self.0.port_or_known_default().unwrap_or(443))
+        (host, self.port())
     }
 
     /// The URL of `path` (which begins with a slash) on this server.
@@ -216,7 +240,7 @@ mod tests {
     fn a_token_is_never_shown() {
         let token: Token = " prk_secret\n".parse().unwrap();
         assert_eq!(token.secret(), "prk_secret");
-        let access = Access { server: Server::local(), token: token.clone() };
+        let access = Access::new(Server::local(), token.clone());
         for shown in
             [format!("{token:?}"), format!("{token}"), format!("{access:?}"), format!("{:?}", token.header())]
         {

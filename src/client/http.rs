@@ -4,11 +4,13 @@ use std::time::Duration;
 
 use reqwest::header::AUTHORIZATION;
 use reqwest::redirect::Policy;
+use rustls::ClientConfig;
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 
 use super::words::{self, Trouble};
-use super::{Access, CallError};
+use super::{Access, CallError, tls};
+use crate::wire::agent::Agents;
 use crate::wire::feed::Snapshot;
 use crate::wire::id::{AgentId, Slug};
 use crate::wire::run::RunPage;
@@ -46,7 +48,7 @@ pub struct Http {
 impl Http {
     /// A client that waits `patience` for each whole answer.
     pub fn new(access: &Access, patience: Duration) -> Result<Self, CallError> {
-        let client = client(patience)?;
+        let client = client(access, patience)?;
         Ok(Self { client, access: access.clone(), patience })
     }
 
@@ -91,6 +93,11 @@ impl Http {
         self.read_with("/v1/runs", &query, None).await
     }
 
+    /// How far the owner's agents have come in a room; only a person's key is told.
+    pub async fn agents(&self, project: &Slug) -> Result<Agents, CallError> {
+        self.read_with("/v1/agents", &[("project", project.as_str())], Some(project.as_str())).await
+    }
+
     /// Why the room answers that there is no `project`, with the rooms that the key does see.
     pub(super) async fn missing(&self, project: &Slug) -> Trouble {
         let host = self.access.server.host();
@@ -107,7 +114,7 @@ impl Http {
                 words::safe(&seen.join(", "), 200)
             )),
             Err(CallError::Unauthorized(why)) => Trouble::Key(why),
-            Err(CallError::Unreachable(why)) => Trouble::Lost(why),
+            Err(CallError::Unreachable(why) | CallError::Untrusted(why)) => Trouble::Lost(why),
             Err(CallError::Refused(_)) => words::status(404, &[], &self.access, None),
         }
     }
@@ -129,7 +136,7 @@ impl Http {
     }
 
     async fn ask(&self, path: &str, query: &[(&str, &str)]) -> Result<Answer, CallError> {
-        let lost = |error: &reqwest::Error| CallError::Unreachable(words::request(error, self.patience));
+        let lost = |error: &reqwest::Error| words::request(error, &self.access, self.patience);
         let request = self.client.get(self.access.server.url(path)).query(query);
         let request = request.header(AUTHORIZATION, self.access.token.header());
         let mut response = request.send().await.map_err(|e| lost(&e))?;
@@ -156,14 +163,22 @@ enum Answer {
 
 /// An HTTP client that never carries a key elsewhere: it follows no redirect and uses no proxy, because a
 /// proxy would read what goes over plain HTTP to this machine.
-pub(super) fn client(patience: Duration) -> Result<reqwest::Client, CallError> {
+pub(super) fn client(access: &Access, patience: Duration) -> Result<reqwest::Client, CallError> {
+    let failed = CallError::Unreachable;
+    let tls = if access.server.is_encrypted() {
+        let none = |why: String| CallError::Untrusted(words::untrusted(access, &why));
+        ClientConfig::clone(&*access.trust.config().map_err(none)?)
+    } else {
+        tls::nobody().map_err(|_| failed("this machine can't encrypt".into()))?
+    };
     reqwest::Client::builder()
+        .tls_backend_preconfigured(tls)
         .redirect(Policy::none())
         .no_proxy()
         .timeout(patience)
         .user_agent(AGENT)
         .build()
-        .map_err(|_| CallError::Unreachable("this machine's trusted certificates can't be read".into()))
+        .map_err(|_| failed("this machine makes no connections".into()))
 }
 
 fn parse<T: DeserializeOwned>(text: &str) -> Result<T, CallError> {

@@ -54,7 +54,7 @@ async fn converse(
     let project = project.as_str();
     let mut config = StreamableHttpClientTransportConfig::with_uri(access.server.url("/mcp"));
     config = config.auth_header(access.token.secret());
-    let transport = StreamableHttpClientTransport::with_client(http::client(patience)?, config);
+    let transport = StreamableHttpClientTransport::with_client(http::client(access, patience)?, config);
     let me = Implementation::new("prickle", env!("CARGO_PKG_VERSION"));
     let lifecycle = ClientLifecycleMode::Auto {
         preferred_versions: vec![ProtocolVersion::V_2026_07_28],
@@ -105,9 +105,7 @@ fn transport(error: &(dyn Error + 'static), access: &Access, project: &str, pati
             Some(Http::AuthRequired(_)) => return unknown_key(access, project),
             Some(Http::InsufficientScope(_)) => return words::status(403, &[], access, None).into(),
             Some(Http::HttpStatus(found)) => return words::status(found.status, &[], access, None).into(),
-            Some(Http::Client(error)) => {
-                return CallError::Unreachable(words::request(error, patience));
-            }
+            Some(Http::Client(error)) => return words::request(error, access, patience),
             Some(Http::UnexpectedServerResponse(text)) => {
                 return match answered(text) {
                     Some((401, _)) => unknown_key(access, project),

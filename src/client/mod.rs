@@ -4,6 +4,7 @@
 //! - [`feed`]: one task that owns the connection to a room and tells what it hears as [`crate::picture::News`].
 //! - [`http`]: the questions that are asked once.
 //! - [`mcp`]: one tool call, as an agent makes it.
+//! - [`tls`]: whose word counts on who a server is.
 //! - [`recording`]: what was heard, kept in a file.
 //! - [`words`]: what went wrong, as a person reads it.
 
@@ -12,10 +13,11 @@ pub mod feed;
 pub mod http;
 pub mod mcp;
 pub mod recording;
-mod tls;
+pub mod tls;
 pub mod words;
 
 pub use access::{Access, BadServer, BadToken, Server, Token};
+pub use tls::{BadCa, Trust};
 
 /// Why a room gave no answer. `Display` is one line for a person, safe to show, and never holds a key.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -26,6 +28,9 @@ pub enum CallError {
     /// The room does not take the key.
     #[error("{0}")]
     Unauthorized(String),
+    /// What answers can't show that it is the room: a sentence on its certificate that says what to do.
+    #[error("{0}")]
+    Untrusted(String),
     /// Why no room answered, or none that makes sense: a few words to stand behind the address. Trying again
     /// later may help.
     #[error("{0}")]

@@ -5,10 +5,12 @@ use std::error::Error;
 use std::io;
 use std::time::Duration;
 
+use rustls::CertificateError;
+use rustls::pki_types::UnixTime;
 use tokio_tungstenite::tungstenite;
 use tungstenite::protocol::CloseFrame;
 
-use super::{Access, Server};
+use super::{Access, CallError, Server};
 
 /// The kind of key that watches a room, as `prickle key create` takes it.
 pub(super) const PERSON: &str = "person --owner OWNER";
@@ -38,7 +40,7 @@ pub fn length(time: Duration) -> String {
 /// An I/O error on the way to a room.
 pub fn io(error: &io::Error) -> String {
     use io::ErrorKind as Kind;
-    if let Some(tls) = error.get_ref().and_then(|inner| inner.downcast_ref::<rustls::Error>()) {
+    if let Some(tls) = tls(error) {
         return encryption(tls);
     }
     match error.kind() {
@@ -55,18 +57,94 @@ pub fn io(error: &io::Error) -> String {
     }
 }
 
+fn tls(error: &io::Error) -> Option<&rustls::Error> {
+    error.get_ref()?.downcast_ref()
+}
+
+/// Why a server's certificate does not show that it is the room, if that is what a connection failed for.
+pub(super) fn distrust(error: &io::Error) -> Option<String> {
+    match tls(error)? {
+        rustls::Error::InvalidCertificate(error) => Some(certificate(error)),
+        _ => None,
+    }
+}
+
+/// The sentence on a server that can't show that it is the room.
+pub(super) fn untrusted(access: &Access, why: &str) -> String {
+    format!("nothing was sent to {}: {why}", access.server.host())
+}
+
 fn encryption(error: &rustls::Error) -> String {
     match error {
-        rustls::Error::InvalidCertificate(_) | rustls::Error::NoCertificatesPresented => {
-            "its certificate is not trusted here".into()
-        }
+        rustls::Error::InvalidCertificate(error) => certificate(error),
         rustls::Error::InvalidMessage(_) => "what answers there does not speak TLS; try http://".into(),
         _ => "no encrypted connection could be agreed on".into(),
     }
 }
 
+/// What is wrong with a server's certificate, and whose turn it is.
+fn certificate(error: &CertificateError) -> String {
+    use CertificateError as E;
+    match error {
+        // The others: an issuer of that name is trusted, but it is another one.
+        E::UnknownIssuer
+        | E::BadSignature
+        | E::UnsupportedSignatureAlgorithmForPublicKeyContext { .. } => "its certificate is from no issuer that this machine trusts; \
+             if the room's own people made it, get their CA's certificate and name it with --ca FILE"
+            .into(),
+        E::NotValidForNameContext { presented, .. } if !presented.is_empty() => format!(
+            "its certificate is for {}: call it so with --server",
+            safe(&presented.iter().map(|name| bare(name)).collect::<Vec<_>>().join(", "), 200)
+        ),
+        E::NotValidForName | E::NotValidForNameContext { .. } => {
+            "its certificate is not for this name; whoever runs the room has to add it (subjectAltName)".into()
+        }
+        E::ExpiredContext { not_after, .. } => format!(
+            "its certificate expired on {}; whoever runs the room has to renew it, unless this machine's clock is wrong",
+            day(*not_after)
+        ),
+        E::NotValidYetContext { not_before, .. } => format!(
+            "its certificate holds only from {} on; is this machine's clock right?",
+            day(*not_before)
+        ),
+        // As the verifier names it; its own type for it is not public through rustls.
+        E::Other(other) if other.to_string() == "CaUsedAsEndEntity" => {
+            "its certificate is an issuer's own, not a server's; whoever runs the room has to make one with CA:FALSE"
+                .into()
+        }
+        E::Revoked => "its certificate was revoked; whoever runs the room has to renew it".into(),
+        _ => "its certificate can't be used; whoever runs the room has to make a new one, \
+              or name its CA's with --ca FILE if this machine does not know it"
+            .into(),
+    }
+}
+
+/// A name as the verifier spells it, `DnsName("room.example")` or `IpAddress(127.0.0.1)`, without its kind.
+fn bare(name: &str) -> &str {
+    let inner = name.split_once('(').and_then(|(_, rest)| rest.strip_suffix(')')).unwrap_or(name);
+    inner.trim_matches('"')
+}
+
+fn day(time: UnixTime) -> String {
+    let time = i64::try_from(time.as_secs()).ok().and_then(|secs| chrono::DateTime::from_timestamp(secs, 0));
+    time.map_or_else(|| "an unknown day".into(), |time| time.format("%Y-%m-%d").to_string())
+}
+
 /// An error of an HTTP request, which hides its cause some levels down.
-pub(super) fn request(error: &reqwest::Error, waited: Duration) -> String {
+pub(super) fn request(error: &reqwest::Error, access: &Access, waited: Duration) -> CallError {
+    let mut cause: Option<&(dyn Error + 'static)> = error.source();
+    while let Some(inner) = cause {
+        let io = inner.downcast_ref::<io::Error>();
+        if let Some(why) = io.and_then(distrust) {
+            return CallError::Untrusted(untrusted(access, &why));
+        }
+        // An I/O error calls what is inside it no cause of its own.
+        cause = io.and_then(io::Error::get_ref).map_or_else(|| inner.source(), |e| Some(e));
+    }
+    CallError::Unreachable(no_answer(error, waited))
+}
+
+fn no_answer(error: &reqwest::Error, waited: Duration) -> String {
     if error.is_timeout() {
         return format!("no answer for {}", length(waited));
     }
@@ -144,6 +222,11 @@ pub(super) fn status(status: u16, body: &[u8], access: &Access, of: Option<&str>
             Some(project) => format!("the room at {host} has no {project}, or this key may not see it"),
             None => format!("what answers at {host} is no prickle room"),
         }),
+        // We do ask for an upgrade: something on the way has left that out.
+        426 => Trouble::Refused(format!(
+            "what stands before the room at {host} lets no WebSocket through; whoever runs it has to let it pass \
+             the headers Upgrade and Connection on"
+        )),
         429 => Trouble::Lost(with("the room asks to slow down".into())),
         300..=399 => Trouble::Refused(format!(
             "{host} sends elsewhere, and a key goes only to the address it belongs to; \

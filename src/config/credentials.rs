@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 
 use toml::{Table, Value};
 
+use super::Environment;
 use crate::client::{Server, Token};
 use crate::shown;
 
@@ -57,12 +58,63 @@ fn read(path: &Path) -> Result<Table, String> {
 pub(super) fn save(path: &Path, server: &Server, token: &Token) -> Result<(), String> {
     // A link leads to the file that is meant; replacing the link would leave the old keys behind it.
     let path = &fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
+    let _turn = turn(path)?;
+    replace(path, server, token)
+}
+
+/// Saves what `make` makes as the key for `server`, unless one is saved that is `good`.
+pub(super) fn save_unless(
+    path: &Path,
+    server: &Server,
+    good: impl FnOnce(&Token) -> anyhow::Result<bool>,
+    make: impl FnOnce() -> anyhow::Result<Token>,
+) -> anyhow::Result<()> {
+    let path = &fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
+    let _turn = turn(path).map_err(Environment)?;
+    if let Some(token) = saved(path, server).map_err(Environment)?
+        && good(&token)?
+    {
+        return Ok(());
+    }
+    replace(path, server, &make()?).map_err(Environment)?;
+    Ok(())
+}
+
+/// Writes what `make` makes into a file of its own, unless a key is in it that is `good`.
+pub(super) fn key_file(
+    path: &Path,
+    good: impl FnOnce(&Token) -> anyhow::Result<bool>,
+    make: impl FnOnce() -> anyhow::Result<Token>,
+) -> anyhow::Result<()> {
+    let path = &fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
+    let _turn = turn(path).map_err(Environment)?;
+    let there: Option<Token> = match fs::read_to_string(path) {
+        Ok(text) => text.parse().ok(),
+        Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::InvalidData) => None,
+        Err(error) => {
+            return Err(Environment(format!("{} can't be read ({})", name(path), error.kind())).into());
+        }
+    };
+    if there.map_or(Ok(false), |token| good(&token))? {
+        return Ok(());
+    }
+    put(path, &format!("{}\n", make()?.secret())).map_err(Environment)?;
+    Ok(())
+}
+
+/// Whoever holds this may change the keys in the folder of `path`, which is made where it is missing: two
+/// commands that save at once take turns, so that neither loses the other's key.
+fn turn(path: &Path) -> Result<Option<File>, String> {
     let folder = path.parent().unwrap_or(Path::new("."));
-    let failed =
-        |what: &str, error: &std::io::Error| format!("the key can't be saved: {what} ({})", error.kind());
     private_folder(folder).map_err(|e| failed(&format!("{} can't be made", name(folder)), &e))?;
-    // Two commands that save at once take turns, so that neither loses the other's key.
-    let _turn = File::open(folder).and_then(|dir| dir.lock().map(|()| dir));
+    Ok(File::open(folder).and_then(|dir| dir.lock().map(|()| dir)).ok())
+}
+
+fn failed(what: &str, error: &std::io::Error) -> String {
+    format!("the key can't be saved: {what} ({})", error.kind())
+}
+
+fn replace(path: &Path, server: &Server, token: &Token) -> Result<(), String> {
     let mut table = read(path)?;
     let entry = table.entry(server.to_string()).or_insert_with(|| Value::Table(Table::new()));
     if !entry.is_table() {
@@ -71,8 +123,13 @@ pub(super) fn save(path: &Path, server: &Server, token: &Token) -> Result<(), St
     if let Some(entry) = entry.as_table_mut() {
         entry.insert("token".into(), Value::String(token.secret().into()));
     }
+    put(path, &table.to_string())
+}
+
+/// Replaces the file in one step.
+fn put(path: &Path, text: &str) -> Result<(), String> {
     let fresh = fresh_name(path);
-    let written = write(&fresh, &table.to_string(), mode(path)).and_then(|()| fs::rename(&fresh, path));
+    let written = write(&fresh, text, mode(path)).and_then(|()| fs::rename(&fresh, path));
     written.map_err(|error| {
         let _ = fs::remove_file(&fresh);
         failed(&format!("{} can't be written", name(path)), &error)

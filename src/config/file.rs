@@ -32,16 +32,23 @@ pub(super) struct Settings {
     pub(super) theme: Option<String>,
     pub(super) ambiguous: Option<Ambiguous>,
     pub(super) stale_minutes: Option<u32>,
+    pub(super) local_port: Option<u16>,
+    pub(super) ca: Option<PathBuf>,
 }
 
+/// What the local room's port must be.
+pub(super) const LOCAL_PORT: &str = "must be a free port, a whole number from 0 to 65535 (0: any free one)";
+
 /// Every setting's name, and what it must be.
-const SETTINGS: [(&str, &str); 6] = [
+const SETTINGS: [(&str, &str); 8] = [
     ("server", "must be a room's address in quotes, like \"http://127.0.0.1:7766\""),
     ("token_file", "must be a file's path in quotes; the file holds the key"),
     ("project", "must be a room's name in quotes, like \"website-v2\""),
     ("theme", "must be a theme's name in quotes"),
     ("ambiguous", "must be \"narrow\" or \"wide\""),
     ("stale_minutes", "must be a whole number of minutes from 1 to 1440"),
+    ("local_port", LOCAL_PORT),
+    ("ca", "must be a file's path in quotes; the file holds certificates (PEM) to trust for the server"),
 ];
 
 /// Reads `config.toml`; none is as good as an empty one. Faults come beside what could be read.
@@ -85,9 +92,13 @@ pub(super) fn settings(path: &Path) -> (Settings, Vec<String>) {
 impl Settings {
     /// Takes one setting. The error says whether the value had better not be repeated.
     fn set(&mut self, name: &str, value: &DeValue<'_>) -> Result<(), bool> {
+        let number = || value.as_integer().and_then(|n| u32::from_str_radix(n.as_str(), n.radix()).ok());
         if name == "stale_minutes" {
-            let minutes = value.as_integer().and_then(|n| u32::from_str_radix(n.as_str(), n.radix()).ok());
-            self.stale_minutes = Some(minutes.filter(|m| (1..=1440).contains(m)).ok_or(false)?);
+            self.stale_minutes = Some(number().filter(|m| (1..=1440).contains(m)).ok_or(false)?);
+            return Ok(());
+        }
+        if name == "local_port" {
+            self.local_port = Some(number().and_then(|port| port.try_into().ok()).ok_or(false)?);
             return Ok(());
         }
         let text = value.as_str().ok_or(false)?;
@@ -96,6 +107,7 @@ impl Settings {
                 self.server = Some(text.parse().map_err(|e| e != BadServer::NoUrl || text.contains('@'))?);
             }
             "token_file" if !text.is_empty() => self.token_file = Some(text.into()),
+            "ca" if !text.is_empty() => self.ca = Some(text.into()),
             "project" => self.project = Some(text.parse().map_err(|_| false)?),
             "theme" if !text.is_empty() => self.theme = Some(text.into()),
             "ambiguous" if text == "narrow" => self.ambiguous = Some(Ambiguous::Narrow),

@@ -20,6 +20,9 @@ pub struct Reach {
     /// A file that holds the token [env: PRICKLE_TOKEN_FILE; or the token itself in PRICKLE_TOKEN]
     #[arg(long, global = true, value_name = "FILE")]
     pub token_file: Option<PathBuf>,
+    /// A file of certificates (PEM) to trust beside this machine's, for a room with one of its own [env: PRICKLE_CA]
+    #[arg(long, global = true, value_name = "FILE")]
+    pub ca: Option<PathBuf>,
     /// Let a token go over plain HTTP to another machine
     #[arg(long, global = true)]
     pub insecure: bool,

@@ -26,8 +26,8 @@ pub struct Plain {
     zone: Zone,
     /// Until when claims have been looked at for getting old, in the room's time.
     looked: Option<Time>,
-    /// The outage that has been told of.
-    offline_since: Option<Time>,
+    /// The outage that has been told of: since when, and the reasons that were given.
+    offline: Option<(Time, Vec<String>)>,
     /// When the room was last reached, in its time.
     live_since: Option<Time>,
 }
@@ -39,15 +39,7 @@ impl Plain {
     /// Nothing told yet of the room that `picture` knows nothing of yet, at `host`. `owner` is whose failures
     /// come with their remedy.
     pub fn new(picture: Picture, host: &str, owner: Option<String>, zone: Zone) -> Self {
-        Self {
-            picture,
-            host: host.to_owned(),
-            owner,
-            zone,
-            looked: None,
-            offline_since: None,
-            live_since: None,
-        }
+        Self { picture, host: host.to_owned(), owner, zone, looked: None, offline: None, live_since: None }
     }
 
     /// The lines that some news are worth, without line ends.
@@ -149,9 +141,19 @@ impl Plain {
 
     fn connection(&mut self, local: Time, news: &News, outages: usize, said: &mut Vec<String>) {
         match news {
-            News::Lost { why, .. } if self.offline_since.is_none() => {
-                self.offline_since = Some(local);
-                said.push(format!("Offline: {}. Trying again until it works.", shown::line(why)));
+            News::Lost { why, .. } => {
+                let why = shown::line(why);
+                match &mut self.offline {
+                    None => {
+                        said.push(format!("Offline: {why}. Trying again until it works."));
+                        self.offline = Some((local, vec![why]));
+                    }
+                    Some((_, told)) if told.contains(&why) => {}
+                    Some((_, told)) => {
+                        said.push(format!("Still offline: {why}."));
+                        told.push(why);
+                    }
+                }
             }
             News::Refused { why } => said.push(format!("Refused: {}", shown::line(why))),
             News::Live { server_time, .. } => {
@@ -164,7 +166,7 @@ impl Plain {
                 said.extend(
                     apart.map(|apart| format!("This machine's clock is {apart}, which ages are told by.")),
                 );
-                let Some(since) = self.offline_since.take() else { return };
+                let Some((since, _)) = self.offline.take() else { return };
                 let after = words::span(local - since);
                 let caught = match self.picture.log().last() {
                     Some(Happening::Outage { missed: Some(missed @ 1..), .. })

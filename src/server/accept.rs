@@ -1,11 +1,11 @@
 //! The accept loop. `axum::serve` has none of what a room needs here: a time-out for a request's header,
-//! small socket buffers, a write deadline, and a stop that is over in time.
+//! small socket buffers, a write deadline, TLS, and a stop that is over in time.
 
 use std::convert::Infallible;
 use std::io;
 use std::pin::pin;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use axum::Router;
 use axum::body::Body;
@@ -15,13 +15,18 @@ use hyper::body::Incoming;
 use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
 use hyper_util::server::conn::auto::Builder;
 use tokio::net::{TcpListener, TcpStream};
-use tokio::time::sleep;
+use tokio::time::{sleep, timeout};
+use tokio_rustls::server::TlsStream;
+use tokio_util::either::Either;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 use tower::ServiceExt;
 
 use super::Options;
+use super::complaint::Complaint;
+use super::limits::Peer;
 use super::socket::Impatient;
+use super::tls::{self, Tls};
 
 /// How a room's connections learn that it stops.
 #[derive(Debug, Clone, Default)]
@@ -32,10 +37,13 @@ pub(super) struct Stop {
     pub now: CancellationToken,
     /// Everything that still holds a connection.
     pub tasks: TaskTracker,
+    /// How many connections there have been.
+    pub taken: Arc<AtomicU64>,
 }
 
 /// Serves `app` on `listener` until `stop.soon`; the listener is closed on return, connections may live on.
 pub(super) async fn accept(listener: TcpListener, app: Router, options: Arc<Options>, stop: Stop) {
+    let no_room = Complaint::default();
     loop {
         let accepted = tokio::select! {
             biased;
@@ -43,14 +51,21 @@ pub(super) async fn accept(listener: TcpListener, app: Router, options: Arc<Opti
             accepted = listener.accept() => accepted,
         };
         match accepted {
-            Ok((stream, _)) => {
-                let connection = connection(stream, app.clone(), Arc::clone(&options), stop.clone());
+            Ok((stream, peer)) => {
+                stop.taken.fetch_add(1, Ordering::Relaxed);
+                if no_room.settle() {
+                    tracing::info!("connections are taken again");
+                }
+                let peer = Peer(peer.ip());
+                let connection = connection(stream, peer, app.clone(), Arc::clone(&options), stop.clone());
                 stop.tasks.spawn(connection);
             }
             Err(error) if only_that_connection(&error) => {}
             Err(error) => {
                 // Out of file descriptors or memory: the connection waits in the backlog, the room lives.
-                tracing::warn!(%error, "no new connection can be taken now; trying again");
+                if let Some(unsaid) = no_room.raise() {
+                    tracing::warn!(%error, unsaid, "no new connection can be taken now; trying again");
+                }
                 sleep(options.accept_pause).await;
             }
         }
@@ -67,18 +82,44 @@ fn only_that_connection(error: &io::Error) -> bool {
     )
 }
 
-async fn connection(stream: TcpStream, app: Router, options: Arc<Options>, stop: Stop) {
-    let io = TokioIo::new(Impatient::new(stream, options.stall, options.send_buffer));
+/// What a connection's requests are read from: TCP itself, or TLS on it.
+type Io = Either<Impatient, TlsStream<Impatient>>;
+
+async fn connection(stream: TcpStream, peer: Peer, app: Router, options: Arc<Options>, stop: Stop) {
+    let Some(tls) = &options.tls else {
+        let stream = Impatient::new(stream, options.stall, options.send_buffer);
+        return requests(Either::Left(stream), peer, app, &options, &stop).await;
+    };
+    let handshake = tokio::select! {
+        handshake = timeout(options.header_timeout, handshake(stream, tls, &options)) => handshake,
+        () = stop.soon.cancelled() => return,
+    };
+    match handshake {
+        Ok(Ok(encrypted @ Either::Right(_))) => requests(encrypted, peer, app, &options, &stop).await,
+        Ok(Ok(clear)) => requests(clear, peer, tls::says_https(), &options, &stop).await,
+        Ok(Err(error)) => tracing::debug!(%error, "a connection was given up in its TLS handshake"),
+        Err(_late) => {}
+    }
+}
+
+async fn handshake(stream: TcpStream, tls: &Tls, options: &Options) -> io::Result<Io> {
+    let clear = tls::in_the_clear(&stream).await?;
+    let stream = Impatient::new(stream, options.stall, options.send_buffer);
+    Ok(if clear { Either::Left(stream) } else { Either::Right(tls.acceptor().accept(stream).await?) })
+}
+
+async fn requests(io: Io, peer: Peer, app: Router, options: &Options, stop: &Stop) {
     let begun = Arc::new(AtomicBool::new(false));
     let service = {
         let begun = Arc::clone(&begun);
-        hyper::service::service_fn(move |request: Request<Incoming>| {
+        hyper::service::service_fn(move |mut request: Request<Incoming>| {
+            request.extensions_mut().insert(peer);
             begun.store(true, Ordering::Relaxed);
             answer(app.clone(), request)
         })
     };
-    let builder = protocol(&options);
-    let mut served = pin!(builder.serve_connection_with_upgrades(io, service));
+    let builder = protocol(options);
+    let mut served = pin!(builder.serve_connection_with_upgrades(TokioIo::new(io), service));
     // hyper's own time-out starts only once it knows which HTTP it speaks; a peer that never says so must go too.
     let mut first = pin!(sleep(options.header_timeout));
     let mut waiting = true;

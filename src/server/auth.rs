@@ -9,8 +9,9 @@ use axum::http::{Extensions, HeaderMap, StatusCode};
 use axum::middleware::Next;
 use axum::response::Response;
 
-use super::Room;
+use super::limits::Peer;
 use super::problem::Problem;
+use super::{Room, body};
 use crate::rules::{self, Caller};
 use crate::wire::id::Slug;
 
@@ -31,14 +32,14 @@ impl FromRequestParts<Room> for Signed {
     type Rejection = Problem;
 
     async fn from_request_parts(parts: &mut Parts, room: &Room) -> Result<Self, Problem> {
-        sign_in(room, &parts.headers, &parts.extensions).map(Self)
+        sign_in(room, &parts.headers, &parts.extensions).await.map(Self)
     }
 }
 
-/// The caller of a route that exists only for people who may read their agents' run records.
-pub(super) struct RunReader(pub Arc<Caller>);
+/// The caller of a route that exists only for people: what their agents' runs came to, and how far they have come.
+pub(super) struct Person(pub Arc<Caller>);
 
-impl FromRequestParts<Room> for RunReader {
+impl FromRequestParts<Room> for Person {
     type Rejection = Problem;
 
     async fn from_request_parts(parts: &mut Parts, room: &Room) -> Result<Self, Problem> {
@@ -48,17 +49,22 @@ impl FromRequestParts<Room> for RunReader {
 }
 
 /// The middleware of `/mcp`, whose service is not ours and finds the caller among the request's extensions.
-pub(super) async fn signed(State(room): State<Room>, mut request: Request, next: Next) -> Response {
-    match sign_in(&room, request.headers(), request.extensions()) {
+pub(super) async fn signed(State(room): State<Room>, request: Request, next: Next) -> Response {
+    let (mut parts, body) = request.into_parts();
+    let caller = match sign_in(&room, &parts.headers, &parts.extensions).await {
+        Ok(caller) => room.limits.call(caller.key).map(|()| caller),
+        Err(problem) => Err(problem),
+    };
+    match caller {
         Ok(caller) => {
-            request.extensions_mut().insert(caller);
-            next.run(request).await
+            parts.extensions.insert(caller);
+            next.run(Request::from_parts(parts, body)).await
         }
-        Err(problem) => problem.plain(),
+        Err(problem) => body::refuse(problem, body, room.options.linger),
     }
 }
 
-fn sign_in(room: &Room, headers: &HeaderMap, extensions: &Extensions) -> Result<Arc<Caller>, Problem> {
+async fn sign_in(room: &Room, headers: &HeaderMap, extensions: &Extensions) -> Result<Arc<Caller>, Problem> {
     let refuse = |why: &str| Problem::new(StatusCode::UNAUTHORIZED, why);
     let token = match headers.get(AUTHORIZATION) {
         None => {
@@ -71,16 +77,36 @@ fn sign_in(room: &Room, headers: &HeaderMap, extensions: &Extensions) -> Result<
             refuse("The Authorization header must read \"Bearer\", a space and a key that begins with prk_.")
         })?,
     };
-    let caller = room.store.authenticate(token).ok_or_else(|| {
-        refuse(
-            "This room does not know the key, or it was revoked: make a new one with `prickle key create` \
-             on the room's machine and put it where this client keeps its key.",
-        )
-    })?;
+    if token.starts_with("${") {
+        return Err(refuse(
+            "What came as the key is the name of a variable: it is not set where this client was started. \
+             Set it there, as `prickle connect` says, and start the client from that shell.",
+        ));
+    }
+    let caller = match room.store.known(token) {
+        Some(caller) => caller,
+        None => stranger(room, token, extensions.get::<Peer>().copied()).await?.ok_or_else(|| {
+            refuse(
+                "This room does not know the key, or it was revoked: make a new one with `prickle key create` \
+                 on the room's machine and put it where this client keeps its key.",
+            )
+        })?,
+    };
     if let Some(note) = extensions.get::<KeyNote>() {
         let _ = note.0.set(caller.key);
     }
     Ok(caller)
+}
+
+/// Looks up a key that memory does not know. Whoever sends many such keys is not looked up for any more; one that
+/// turns out to be new counts for nothing.
+async fn stranger(room: &Room, token: &str, peer: Option<Peer>) -> Result<Option<Arc<Caller>>, Problem> {
+    room.limits.sign_in(peer)?;
+    let found = room.store.look_up(token).await.map_err(|_| Problem::broken())?;
+    if found.is_some() {
+        room.limits.signed_in(peer);
+    }
+    Ok(found)
 }
 
 fn bearer(value: &str) -> Option<&str> {
@@ -91,8 +117,10 @@ fn bearer(value: &str) -> Option<&str> {
 
 /// The project of a path, if the caller may see it. One that is not there and one that it may not see get the
 /// same answer.
-pub(super) fn project(room: &Room, caller: &Caller, name: &str) -> Result<Slug, Problem> {
-    if let Some(slug) = name.parse().ok().filter(|slug| room.store.sees(caller, slug)) {
+pub(super) async fn project(room: &Room, caller: &Caller, name: &str) -> Result<Slug, Problem> {
+    if let Ok(slug) = name.parse()
+        && room.store.enters(caller, &slug).await.map_err(|_| Problem::broken())?
+    {
         return Ok(slug);
     }
     Err(Problem::new(StatusCode::NOT_FOUND, room.store.no_such_project(caller, name).to_string()))

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use axum::body::Body;
+use axum::body::{Body, HttpBody};
 use axum::extract::{Request, State};
 use axum::http::StatusCode;
 use axum::http::header::{CONTENT_LENGTH, CONTENT_TYPE};
@@ -69,15 +69,21 @@ enum Unread {
 
 /// Answers at once, and lets the rest of the body run into nothing for a while: a connection that is closed
 /// on a sender takes the answer with it.
+pub(super) fn refuse(problem: Problem, rest: Body, patience: Duration) -> Response {
+    if !rest.is_end_stream() {
+        tokio::spawn(timeout(patience, async move {
+            let mut rest = rest.into_data_stream();
+            while let Some(Ok(_)) = rest.next().await {}
+        }));
+    }
+    problem.plain()
+}
+
 fn too_large(rest: Body, patience: Duration) -> Response {
-    tokio::spawn(timeout(patience, async move {
-        let mut rest = rest.into_data_stream();
-        while let Some(Ok(_)) = rest.next().await {}
-    }));
     let why = format!(
         "The request's body is larger than {} KiB, more than any report that this room takes: \
          shorten its lists and texts.",
         BODY_MAX / 1024
     );
-    Problem::new(StatusCode::PAYLOAD_TOO_LARGE, why).plain()
+    refuse(Problem::new(StatusCode::PAYLOAD_TOO_LARGE, why), rest, patience)
 }

@@ -51,15 +51,17 @@ pub(super) async fn feed(
     mut request: Request,
 ) -> Result<Response, Problem> {
     let name = name.map(|Path(name)| name).unwrap_or_default();
-    let project = project(&room, &caller, &name)?;
+    let project = project(&room, &caller, &name).await?;
     // A place that can't be read is no place: the watcher gets the whole picture.
     let after = asked.ok().and_then(|Query(asked)| place(&asked.after?));
     let answer = upgraded(&request).ok_or_else(|| {
         Problem::new(StatusCode::UPGRADE_REQUIRED, "A feed is a WebSocket: ask for an upgrade to one.")
     })?;
     let upgrade = hyper::upgrade::on(&mut request);
+    let place = room.limits.feed(&caller.owner)?;
     let tasks = room.stop.tasks.clone();
     tasks.spawn(async move {
+        let _place = place;
         match upgrade.await {
             Ok(socket) => watch(socket, room, caller, project, after).await,
             Err(error) => tracing::debug!(%error, %project, "the watcher went before its feed began"),
@@ -92,6 +94,20 @@ enum End {
     Closed(u16, &'static str),
 }
 
+impl End {
+    /// Why, as the metrics name it.
+    fn reason(self) -> &'static str {
+        match self {
+            Self::Left => "left",
+            Self::Gone => "gone",
+            Self::Silent => "silent",
+            Self::Closed(4401, _) => "revoked",
+            Self::Closed(1012, _) => "restarting",
+            Self::Closed(..) => "later",
+        }
+    }
+}
+
 /// Its key is no longer good.
 const REVOKED: End = End::Closed(4401, "the key was revoked");
 /// The room stops.
@@ -117,6 +133,7 @@ async fn watch(
         end = dismissed(&room, caller.key) => end,
     };
     tracing::info!(%project, key = caller.key, ?end, "feed ended");
+    room.metrics().feed_ended(end.reason());
     let reply = Frame::Control(answer.borrow().as_slice().into());
     let _ = timeout(room.options.farewell, async {
         match end {
@@ -203,6 +220,7 @@ impl Teller<'_> {
         let after = after.as_ref().map(|(epoch, seq)| (epoch.as_str(), *seq));
         let mut place = self.room.store.subscribe(self.project, after);
         voice.say(hello(&place));
+        self.room.metrics().frames.add(1);
         if let Start::Snapshot(picture) = &place.start {
             self.show(voice, picture).await?;
         }
@@ -214,6 +232,7 @@ impl Teller<'_> {
         loop {
             let went = tokio::select! {
                 texts = place.events.next(TOGETHER) => texts.map(|texts| {
+                    self.room.metrics().frames.add(texts.len());
                     texts.into_iter().for_each(|text| voice.say(Frame::Text(text)));
                 }),
                 run = place.runs.recv(), if sees_runs => match run {
@@ -229,6 +248,7 @@ impl Teller<'_> {
                 _ = ping.tick() => { voice.say(Frame::ping()); Ok(()) }
             };
             if let Err(Behind) = went {
+                self.room.metrics().lags.add(1);
                 // The room as it is now, instead of everything in between. It also says to read records anew.
                 place = self.room.store.subscribe(self.project, None);
                 if let Start::Snapshot(picture) = &place.start {
@@ -247,6 +267,7 @@ impl Teller<'_> {
     ) -> io::Result<()> {
         for frame in parts::frames(Arc::clone(picture), self.room.options.part_size.min(FRAME_MAX)) {
             voice.say(frame);
+            self.room.metrics().frames.add(1);
             if voice.waiting() >= TOGETHER {
                 voice.flush().await?;
             }
@@ -257,6 +278,7 @@ impl Teller<'_> {
     fn run<W: AsyncWrite + Unpin>(&self, voice: &mut Voice<W>, run: RunSent) {
         if run.owner == self.caller.owner {
             voice.say(Frame::Text(run.text));
+            self.room.metrics().frames.add(1);
         }
     }
 }

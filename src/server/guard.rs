@@ -64,7 +64,7 @@ impl Guard {
 pub(super) async fn guard(State(guard): State<Arc<Guard>>, request: Request, next: Next) -> Response {
     let why = if !guard.meant_for_us(request.uri(), request.headers()) {
         "This room does not answer to the name that the request's Host header gives it: \
-         call it by a loopback name or by the address it listens on."
+         call it by a loopback name or by the address it listens on, or start it with --allow-host NAME."
     } else if !guard.no_web_page(request.headers()) {
         "This room takes no calls from web pages: send the request without an Origin header."
     } else {

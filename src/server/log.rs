@@ -1,17 +1,19 @@
 //! The room's log: one line a request on stderr. Whatever other people sent stays on that line and can't
 //! steer a terminal, and no token is ever in it.
 
+use std::borrow::Cow;
 use std::io::{self, Write};
 use std::time::Instant;
 
 use axum::extract::Request;
 use axum::middleware::Next;
 use axum::response::Response;
+use percent_encoding::percent_decode_str;
 use tracing_subscriber::EnvFilter;
 use tracing_subscriber::fmt::MakeWriter;
 
 use super::auth::KeyNote;
-use crate::wire::id::without_tokens;
+use crate::wire::id::{TOKEN_MARK, without_tokens};
 
 /// What is logged unless the filter says otherwise: rmcp would add three lines a request.
 const QUIET: &str = "info,rmcp=warn,hyper=warn,h2=warn";
@@ -41,7 +43,7 @@ pub(super) async fn each_request(mut request: Request, next: Next) -> Response {
     let key = KeyNote::default();
     request.extensions_mut().insert(key.clone());
     let method = request.method().clone();
-    let path: String = request.uri().path().chars().take(PATH_SHOWN).collect();
+    let path: String = shown(request.uri().path()).chars().take(PATH_SHOWN).collect();
     let response = next.run(request).await;
     let status = response.status().as_u16();
     let ms = began.elapsed().as_millis();
@@ -51,6 +53,12 @@ pub(super) async fn each_request(mut request: Request, next: Next) -> Response {
         tracing::info!(%method, %path, status, ms, "request");
     }
     response
+}
+
+/// A path as it came, unless that hides a key.
+fn shown(path: &str) -> Cow<'_, str> {
+    let meant = percent_decode_str(path).decode_utf8_lossy();
+    if meant.contains(TOKEN_MARK) { without_tokens(&meant).into() } else { path.into() }
 }
 
 struct Stderr;
@@ -112,6 +120,16 @@ mod tests {
         OneLine(&mut out).write_all("a \u{1b}[2J\u{9b}31m b\nc\r \u{202e}d é 名\n".as_bytes()).unwrap();
         let text = String::from_utf8(out).unwrap();
         assert_eq!(text, "a \\u{1b}[2J\\u{9b}31m b\\nc\\r \\u{202e}d é 名\n");
+    }
+
+    #[test]
+    fn a_path_is_shown_as_it_came_unless_a_key_is_hidden_in_it() {
+        for path in ["/v1/me", "/v1/projects/%1b%5b31m/pulse", "/100%", "/%ff%fe"] {
+            assert_eq!(shown(path), path);
+        }
+        for path in ["/x/prk_AAAA", "/x/%70rk_AAAA", "/x/prk%5fAAAA", "/x/prk_%41%41"] {
+            assert_eq!(shown(path), "/x/prk_...");
+        }
     }
 
     #[test]

@@ -123,8 +123,9 @@ impl ServerHandler for Mcp {
     async fn list_tools(
         &self,
         _page: Option<PaginatedRequestParams>,
-        _context: RequestContext<RoleServer>,
+        context: RequestContext<RoleServer>,
     ) -> Result<ListToolsResult, ErrorData> {
+        self.store.tools_listed(&*caller(&context)?);
         Ok(ListToolsResult::with_all_items(self.tools.to_vec()))
     }
 
@@ -148,32 +149,24 @@ impl ServerHandler for Mcp {
         call: CallToolRequestParams,
         context: RequestContext<RoleServer>,
     ) -> Result<CallToolResponse, ErrorData> {
-        let caller =
-            context.extensions.get::<Parts>().and_then(|parts| parts.extensions.get::<Arc<Caller>>());
-        let caller =
-            caller.cloned().ok_or_else(|| ErrorData::internal_error("the call came unsigned", None))?;
+        let caller = caller(&context)?;
         let arguments = call.arguments.unwrap_or_default();
-        let answer = match call.name.as_ref() {
-            UPDATE_PULSE => self.update_pulse(caller, &arguments).await,
-            REPORT_RUN => self.report_run(caller, &arguments).await,
+        let (tool, answer) = match call.name.as_ref() {
+            UPDATE_PULSE => (UPDATE_PULSE, self.update_pulse(caller, &arguments).await),
+            REPORT_RUN => (REPORT_RUN, self.report_run(caller, &arguments).await),
             other => {
                 let shown = schema::head(other);
                 let why = format!("Unknown tool: {shown}. There are {UPDATE_PULSE} and {REPORT_RUN}.");
                 return Err(ErrorData::invalid_params(why, None));
             }
         };
+        self.store.metrics().call(tool, &answer);
         match answer {
             // The same JSON twice: some clients show a model only the one, some only the other.
             Ok(result) => Ok(CallToolResult::structured(result).into()),
-            // A refusal is for the model to read and put right, so it is a result, no protocol error.
-            Err(CallError::Refused(refusal)) => {
-                Ok(CallToolResult::error(vec![ContentBlock::text(refusal.to_string())]).into())
-            }
-            // The room's own trouble is none of the caller's arguments: the same call can be sent again.
-            Err(trouble) => {
-                tracing::error!(%trouble, "a call could not be stored");
-                Err(ErrorData::internal_error(trouble.to_string(), None))
-            }
+            // A refusal is for the model to read and put right, so it is a result, no protocol error. The room's own
+            // trouble is, too: clients show a model no protocol error, and the same call may succeed later.
+            Err(no) => Ok(CallToolResult::error(vec![ContentBlock::text(no.to_string())]).into()),
         }
     }
 }
@@ -190,6 +183,12 @@ impl Mcp {
         let run = self.store.report_run(caller, report).await?;
         Ok(json!({ "run": run }))
     }
+}
+
+/// Who calls, as `auth::signed` left it at the request.
+fn caller(context: &RequestContext<RoleServer>) -> Result<Arc<Caller>, ErrorData> {
+    let caller = context.extensions.get::<Parts>().and_then(|parts| parts.extensions.get::<Arc<Caller>>());
+    caller.cloned().ok_or_else(|| ErrorData::internal_error("the call came unsigned", None))
 }
 
 fn refused(faults: Vec<schema::Fault>) -> CallError {

@@ -1,8 +1,12 @@
 //! Refusals over HTTP: problem details (RFC 9457) for programs, one plain sentence where a person sees it as is.
 
+use std::time::Duration;
+
 use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use serde_json::json;
+
+use super::limits::whole_seconds;
 
 /// Why a request is refused: a status, and one sentence that a person can act on.
 ///
@@ -11,11 +15,19 @@ use serde_json::json;
 pub(super) struct Problem {
     status: StatusCode,
     detail: String,
+    /// Seconds.
+    retry_after: Option<u64>,
 }
 
 impl Problem {
     pub fn new(status: StatusCode, detail: impl Into<String>) -> Self {
-        Self { status, detail: detail.into() }
+        Self { status, detail: detail.into(), retry_after: None }
+    }
+
+    /// More than is let in now, but what `wait` makes right.
+    pub fn too_many(detail: impl Into<String>, wait: Duration) -> Self {
+        let retry_after = Some(whole_seconds(wait));
+        Self { retry_after, ..Self::new(StatusCode::TOO_MANY_REQUESTS, detail) }
     }
 
     /// What is not there, and what a caller may not know of, get this same answer.
@@ -23,9 +35,8 @@ impl Problem {
         Self::new(StatusCode::NOT_FOUND, "There is nothing at this path.")
     }
 
-    /// The room failed, not the request; the cause goes to the log.
-    pub fn broken(cause: &impl std::fmt::Display) -> Self {
-        tracing::error!(%cause, "a request could not be answered");
+    /// The room failed, not the request; the store has told the log of the cause.
+    pub fn broken() -> Self {
         Self::new(
             StatusCode::SERVICE_UNAVAILABLE,
             "The room can't read its database now; its log says why. Try again later.",
@@ -35,11 +46,15 @@ impl Problem {
     /// The sentence alone, as MCP clients show it to their users.
     pub fn plain(self) -> Response {
         let text = (header::CONTENT_TYPE, HeaderValue::from_static("text/plain; charset=utf-8"));
-        self.challenge((self.status, [text], format!("{}\n", self.detail)).into_response())
+        self.advised((self.status, [text], format!("{}\n", self.detail)).into_response())
     }
 
-    /// 401 says how to sign in. No `resource_metadata`: it would start the clients' search for OAuth.
-    fn challenge(&self, mut response: Response) -> Response {
+    /// 401 says how to sign in, 429 when to come again. No `resource_metadata`: it would start the clients'
+    /// search for OAuth.
+    fn advised(&self, mut response: Response) -> Response {
+        if let Some(seconds) = self.retry_after {
+            response.headers_mut().insert(header::RETRY_AFTER, HeaderValue::from(seconds));
+        }
         if self.status == StatusCode::UNAUTHORIZED {
             let scheme = HeaderValue::from_static("Bearer realm=\"prickle\"");
             response.headers_mut().insert(header::WWW_AUTHENTICATE, scheme);
@@ -57,6 +72,6 @@ impl IntoResponse for Problem {
             "detail": self.detail,
         });
         let kind = (header::CONTENT_TYPE, HeaderValue::from_static("application/problem+json"));
-        self.challenge((self.status, [kind], body.to_string()).into_response())
+        self.advised((self.status, [kind], body.to_string()).into_response())
     }
 }

@@ -3,6 +3,8 @@
 use axum::Json;
 use axum::extract::rejection::PathRejection;
 use axum::extract::{Path, State};
+use axum::http::StatusCode;
+use axum::response::Response;
 use serde_json::{Value, json};
 
 use super::Room;
@@ -10,6 +12,15 @@ use super::auth::{Signed, project};
 use super::problem::Problem;
 use crate::rules::Scope;
 use crate::wire::feed::Snapshot;
+
+/// `GET /healthz`: whether the room takes calls, as one line.
+pub(super) async fn health(State(room): State<Room>) -> Result<&'static str, Response> {
+    if room.store.works() {
+        return Ok("ok\n");
+    }
+    let why = "The room takes no calls: it is stopping, or it has broken down and must be restarted.";
+    Err(Problem::new(StatusCode::SERVICE_UNAVAILABLE, why).plain())
+}
 
 /// `GET /v1/me`: the key's kind, owner, agent and projects (null: all), and a woken run's task.
 pub(super) async fn me(Signed(caller): Signed) -> Json<Value> {
@@ -41,6 +52,6 @@ pub(super) async fn pulse(
     name: Result<Path<String>, PathRejection>,
 ) -> Result<Json<Snapshot>, Problem> {
     let name = name.map(|Path(name)| name).unwrap_or_default();
-    let project = project(&room, &caller, &name)?;
+    let project = project(&room, &caller, &name).await?;
     Ok(Json(room.store.snapshot(&project)))
 }

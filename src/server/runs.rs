@@ -7,7 +7,7 @@ use axum::http::StatusCode;
 use serde::Deserialize;
 
 use super::Room;
-use super::auth::RunReader;
+use super::auth::Person;
 use super::problem::Problem;
 use super::store::{CallError, PAGE_MAX};
 use crate::wire::run::RunPage;
@@ -24,7 +24,7 @@ pub(super) struct Asked {
 /// `GET /v1/runs?limit=&cursor=`: one page, newest first.
 pub(super) async fn page(
     State(room): State<Room>,
-    RunReader(caller): RunReader,
+    Person(caller): Person,
     asked: Result<Query<Asked>, QueryRejection>,
 ) -> Result<Json<RunPage>, Problem> {
     let bad = |why: String| Problem::new(StatusCode::BAD_REQUEST, why);
@@ -38,6 +38,6 @@ pub(super) async fn page(
     match room.store.runs(&caller, cursor, limit).await {
         Ok(page) => Ok(Json(page)),
         Err(CallError::Refused(refusal)) => Err(bad(refusal.to_string())),
-        Err(trouble) => Err(Problem::broken(&trouble)),
+        Err(CallError::Storage(_)) => Err(Problem::broken()),
     }
 }

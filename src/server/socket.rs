@@ -9,15 +9,6 @@ use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::net::TcpStream;
 use tokio::time::{Instant, Sleep, sleep};
 
-/// Lets this process hold as many sockets as the system allows it: each watcher is one, and many systems begin
-/// with 1,024. Fails where the system does not let itself be asked; the room then lives with what it has.
-pub fn hold_many() -> io::Result<()> {
-    use rustix::process::{Resource, getrlimit, setrlimit};
-    let mut files = getrlimit(Resource::Nofile);
-    files.current = files.maximum;
-    Ok(setrlimit(Resource::Nofile, files)?)
-}
-
 /// A TCP stream whose writes fail once the peer has taken nothing for a while.
 ///
 /// Any byte that the kernel takes starts the wait anew: a slow reader lives, a stopped one does not.

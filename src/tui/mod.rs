@@ -25,6 +25,7 @@ use self::model::Model;
 use self::terminal::Screen;
 use self::update::Effect;
 use crate::client::feed::Feed;
+use crate::wire::agent::Agents;
 
 /// Shortest time between two pictures.
 const FRAME: Duration = Duration::from_millis(16);
@@ -36,6 +37,8 @@ const DRAIN: usize = 1024;
 pub enum Signal {
     /// Whose key watches, once the room has told it.
     Owner(String),
+    /// How far the owner's agents have come on their way into the room.
+    Agents(Box<Agents>),
     /// A signal with this number asks us to end.
     End(i32),
     /// SIGTSTP: stop, as Ctrl-Z does.
@@ -63,6 +66,8 @@ pub struct Hooks<'a> {
     pub size: Box<dyn FnMut() -> (u16, u16) + Send + 'a>,
     /// Give the terminal back, stop, take it again; `false` where nobody could bring us back.
     pub suspend: Box<dyn FnMut() -> io::Result<bool> + Send + 'a>,
+    /// Told before each picture whether nobody is to be seen in a room that is there.
+    pub alone: Box<dyn FnMut(bool) + Send + 'a>,
     /// Take the terminal again if a stop from outside has lost it.
     pub retake: Box<dyn FnMut() -> io::Result<()> + Send + 'a>,
 }
@@ -93,6 +98,7 @@ where
                 update::resize(model, size.0, size.1);
             }
             let mut picture = Buffer::empty(Rect::new(0, 0, size.0, size.1));
+            (hooks.alone)(!model.is_old() && model.picture.is_whole() && model.picture.agents().len() == 0);
             view::draw(model, &mut picture);
             screen.show(picture)?;
             drawn = Some(Instant::now());
@@ -131,6 +137,7 @@ where
                     screen.forget();
                 }
                 Some(Signal::Owner(owner)) => update::owner(model, owner),
+                Some(Signal::Agents(agents)) => update::agents(model, *agents),
                 None => return Ok(Ended::Quit),
             },
             () = sleep(wait) => {}

@@ -6,6 +6,7 @@ use super::keys::When;
 use super::theme::{Glyphs, Theme};
 use crate::picture::{Agent, Connection, Picture};
 use crate::wire::Time;
+use crate::wire::agent::Agents;
 use crate::wire::id::AgentId;
 use crate::words::Zone;
 
@@ -89,6 +90,19 @@ impl Panel {
     }
 }
 
+/// What the page of an empty room goes by.
+#[derive(Debug, Clone, Default)]
+pub struct First {
+    /// It is this machine's own room, which `prickle connect` lets agents into.
+    pub here: bool,
+    /// Its name does not follow from the folder, so that the commands have to name it.
+    pub named: bool,
+    /// When this watch first found the room open.
+    pub open: Option<Time>,
+    /// How far the owner's agents have come.
+    pub agents: Option<Agents>,
+}
+
 /// The screen's state.
 #[derive(Debug, Clone)]
 pub struct Model {
@@ -118,6 +132,8 @@ pub struct Model {
     pub help: Option<usize>,
     /// Something about the settings that the user should know; gone with the first key.
     pub notice: Option<String>,
+    /// What is known of an empty room.
+    pub first: First,
     /// Demo only.
     pub panel: Option<Panel>,
     /// The news come from a recording that plays: nothing here is live.
@@ -141,6 +157,7 @@ impl Model {
             detail_top: 0,
             help: None,
             notice: None,
+            first: First::default(),
             panel: None,
             replay: false,
         }

@@ -4,7 +4,7 @@ use std::io::{self, IsTerminal};
 
 use crossterm::event::EventStream;
 use tokio::signal::unix::{SignalKind, signal};
-use tokio::sync::mpsc;
+use tokio::sync::{mpsc, watch};
 
 use super::model::Model;
 use super::{Ended, Hooks, Signal, terminal};
@@ -21,19 +21,35 @@ pub fn can_draw() -> bool {
     std::env::var("TERM").is_ok_and(|term| !term.is_empty() && term != "dumb")
 }
 
-/// Runs the screen until it is quit or a signal ends it. `who` finds out whose key watches.
-pub async fn open(
+/// The screen, for what asks the room beside it.
+#[derive(Debug)]
+pub struct Asker {
+    /// Where the answers go.
+    pub answers: mpsc::Sender<Signal>,
+    /// Whether nobody is to be seen in the room.
+    pub alone: watch::Receiver<bool>,
+}
+
+/// Runs the screen until it is quit or a signal ends it. `ask` is what asks the room beside it: whose key watches,
+/// and how far the agents have come while none is to be seen.
+pub async fn open<F>(
     mut model: Model,
     feed: Option<&mut Feed>,
-    who: impl Future<Output = Option<String>> + Send + 'static,
-) -> io::Result<Ended> {
-    let (sender, signals) = mpsc::channel(8);
-    listen(&sender)?;
+    ask: impl FnOnce(Asker) -> F,
+) -> io::Result<Ended>
+where
+    F: Future<Output = ()> + Send + 'static,
+{
+    let (answers, signals) = mpsc::channel(8);
+    listen(&answers)?;
+    let (tell_alone, alone) = watch::channel(false);
+    let asking = ask(Asker { answers: answers.clone(), alone });
     tokio::spawn(async move {
-        if let Some(owner) = who.await {
-            let _ = sender.send(Signal::Owner(owner)).await;
+        // Without a sender the loop would take the channel for closed.
+        tokio::select! {
+            () = answers.closed() => {}
+            () = async { asking.await; std::future::pending().await } => {}
         }
-        sender.closed().await; // without a sender the loop would take the channel for closed
     });
     let mut screen = terminal::enter()?;
     let hooks = Hooks {
@@ -47,6 +63,9 @@ pub async fn open(
                 terminal::suspend()?;
             }
             Ok(can)
+        }),
+        alone: Box::new(move |alone| {
+            tell_alone.send_if_modified(|known| std::mem::replace(known, alone) != alone);
         }),
         retake: Box::new(terminal::retake),
     };

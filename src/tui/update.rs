@@ -9,6 +9,7 @@ use super::keys::{self, Action};
 use super::model::{Layout, Model, Pane, Watch};
 use super::view;
 use crate::picture::{Connection, Heard, News};
+use crate::wire::agent::Agents;
 use crate::wire::feed::Frame;
 use crate::wire::id::AgentId;
 
@@ -44,6 +45,9 @@ fn take_in(model: &mut Model, heard: Heard) {
     };
     let place = model.selected.as_ref().filter(|_| departs);
     let place = place.and_then(|id| model.picture.agents().position(|(i, _)| i == id));
+    if matches!(heard.news, News::Live { .. }) {
+        model.first.open.get_or_insert(heard.at);
+    }
     model.picture.apply(heard);
     if model.selection().is_none() {
         model.selected = match place {
@@ -67,6 +71,11 @@ pub fn owner(model: &mut Model, owner: String) {
         model.selected = first_choice(model);
     }
     keep_in_sight(model);
+}
+
+/// How far the owner's agents have come, for as long as none is to be seen.
+pub fn agents(model: &mut Model, agents: Agents) {
+    model.first.agents = Some(agents);
 }
 
 /// Something that the user should know, until the next key.

@@ -97,6 +97,11 @@ impl Slug {
         joined.truncate(SLUG_MAX);
         Self::from_str(joined.trim_end_matches('-')).ok()
     }
+
+    /// The room of a folder that has no name of its own.
+    pub fn fallback() -> Self {
+        Self("default".into())
+    }
 }
 
 impl FromStr for Slug {

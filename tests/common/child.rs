@@ -15,7 +15,21 @@ pub struct Served {
     pub db: PathBuf,
     pub port: u16,
     pub log: PathBuf,
+    more: Vec<String>,
     child: Child,
+}
+
+/// How a room is started, where it is not the plain way.
+#[derive(Debug, Default)]
+pub struct How<'a> {
+    /// 0: a free one.
+    pub port: u16,
+    /// A program and its arguments that end by running the words after them.
+    pub by: Vec<&'a str>,
+    /// Further arguments of `prickle serve`.
+    pub more: Vec<&'a str>,
+    /// Where the database is; `room.db` in the folder if left out.
+    pub db: Option<PathBuf>,
 }
 
 /// The real binary, with a home of its own.
@@ -28,26 +42,39 @@ pub fn prickle(home: &Path) -> Command {
 impl Served {
     /// Starts a room in `folder`, on `port` or, for 0, a free one; returns once it says that it listens.
     pub fn start(folder: &Path, port: u16) -> Self {
-        Self::start_with(folder, port, None)
+        Self::start_how(folder, How { port, ..How::default() })
     }
 
     /// The same, with at most `descriptors` files and sockets open.
     pub fn start_with(folder: &Path, port: u16, descriptors: Option<u64>) -> Self {
-        let db = folder.join("room.db");
+        Self::start_as(folder, port, descriptors, &[])
+    }
+
+    /// The same, with more flags.
+    pub fn start_as(folder: &Path, port: u16, descriptors: Option<u64>, flags: &[&str]) -> Self {
+        let limited = descriptors.map(|most| format!("ulimit -n {most}; exec \"$0\" \"$@\""));
+        let by = limited.iter().flat_map(|script| ["/bin/sh", "-c", script]).collect();
+        Self::start_how(folder, How { port, by, more: flags.to_vec(), ..How::default() })
+    }
+
+    /// The same, in any way that a test needs.
+    pub fn start_how(folder: &Path, how: How) -> Self {
+        let db = how.db.unwrap_or_else(|| folder.join("room.db"));
         let log = folder.join("serve.log");
         let errors = File::options().create(true).append(true).open(&log).unwrap();
         let mut command = prickle(folder);
-        if let Some(most) = descriptors {
-            let limited = format!("ulimit -n {most}; exec \"$0\" \"$@\"");
+        if let [first, rest @ ..] = &how.by[..] {
             let program = command.get_program().to_owned();
-            let mut shell = Command::new("/bin/sh");
-            shell.args(["-c", &limited]).arg(program).env_clear();
-            shell.envs(command.get_envs().filter_map(|(name, value)| Some((name, value?))));
-            command = shell;
+            let mut wrapped = Command::new(first);
+            wrapped.args(rest).arg(program).env_clear();
+            wrapped.envs(command.get_envs().filter_map(|(name, value)| Some((name, value?))));
+            command = wrapped;
         }
+        let more: Vec<String> = how.more.iter().map(ToString::to_string).collect();
         let mut child = command
-            .args(["serve", "--addr", &format!("127.0.0.1:{port}"), "--db"])
+            .args(["serve", "--addr", &format!("127.0.0.1:{}", how.port), "--db"])
             .arg(&db)
+            .args(&more)
             .stdin(Stdio::null())
             .stdout(Stdio::piped())
             .stderr(errors)
@@ -64,9 +91,11 @@ impl Served {
             let _ = child.kill();
             panic!("serve did not say where it listens; its log: {}", std::fs::read_to_string(&log).unwrap())
         });
-        let port = first.strip_prefix("listening on http://127.0.0.1:").and_then(|port| port.parse().ok());
+        let scheme = if more.iter().any(|flag| flag == "--tls-cert") { "https" } else { "http" };
+        let port = first.strip_prefix(&format!("listening on {scheme}://127.0.0.1:"));
+        let port = port.and_then(|port| port.parse().ok());
         let port = port.unwrap_or_else(|| panic!("the first line is {first:?}"));
-        Self { db, port, log, child }
+        Self { db, port, log, more, child }
     }
 
     pub fn caller(&self) -> Caller {
@@ -83,10 +112,11 @@ impl Served {
         self.child.wait().unwrap();
     }
 
-    /// Starts it again, on the same database and port.
+    /// Starts it again, on the same database and port, with the same further arguments.
     pub fn again(&mut self) {
         let folder = self.db.parent().unwrap().to_owned();
-        let again = Self::start(&folder, self.port);
+        let more = self.more.iter().map(String::as_str).collect();
+        let again = Self::start_how(&folder, How { port: self.port, more, ..How::default() });
         drop(std::mem::replace(self, again));
     }
 

@@ -38,7 +38,7 @@ pub struct Follower {
 
 impl Follower {
     pub fn start(url: &str, token: &str, options: Options) -> Self {
-        let access = Access { server: url.parse().unwrap(), token: token.parse().unwrap() };
+        let access = Access::new(url.parse().unwrap(), token.parse().unwrap());
         let tries = Arc::new(AtomicUsize::new(0));
         let count = Arc::clone(&tries);
         let source = move || {

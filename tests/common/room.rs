@@ -28,6 +28,9 @@ impl Default for Shape {
             server: server::Options {
                 ping: Duration::from_millis(200),
                 grace: Duration::from_secs(1),
+                // A test calls as fast as it can, and with wrong keys as often as it likes.
+                rate: None,
+                sign_ins: 100_000,
                 ..server::Options::default()
             },
             store: store::Options { keys_reread: Duration::from_millis(50), ..store::Options::default() },
@@ -110,6 +113,11 @@ impl Room {
     pub async fn restart(mut self) -> Self {
         self.begin_to_stop();
         self.stopped().await;
+        self.reopen().await
+    }
+
+    /// Opens a room that has stopped again, on the same database and port.
+    pub async fn reopen(mut self) -> Self {
         let port = self.address().port();
         let (db, shape, folder) = (self.db.clone(), self.shape.clone(), self.folder.take());
         drop(self);

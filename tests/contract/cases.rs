@@ -8,6 +8,57 @@ use super::common::room::Room;
 use super::common::watcher::Watcher;
 
 #[tokio::test]
+async fn case_c01_a_session_of_before_a_restart_is_no_matter() {
+    let room = Room::open().await;
+    let key = room.key("client", "acme/builder", &["website-v2"]);
+    let hello = json!({"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": {"protocolVersion": "2025-06-18",
+        "capabilities": {}, "clientInfo": {"name": "test", "version": "1"}}});
+    let greeted = room.post(&key, hello.to_string()).send().await.unwrap();
+    assert_eq!(greeted.status(), 200);
+    assert!(!greeted.headers().contains_key("mcp-session-id"), "a room that keeps no session names none");
+    let call = |doing: &str| {
+        json!({"jsonrpc": "2.0", "id": 2, "method": "tools/call", "params": {"name": "update_pulse",
+            "arguments": {"project": "website-v2", "doing": doing}}})
+        .to_string()
+    };
+    // A client that holds on to an id of some other time is served like any other.
+    let old = room.post(&key, call("before")).header("Mcp-Session-Id", "5f9a1c30").send().await.unwrap();
+    assert_eq!(old.status(), 200);
+    let room = room.restart().await;
+    for id in [None, Some("5f9a1c30"), Some("")] {
+        let mut request = room.post(&key, call("after"));
+        if let Some(id) = id {
+            request = request.header("Mcp-Session-Id", id);
+        }
+        let answer = request.send().await.unwrap();
+        assert_eq!(answer.status(), 200, "{id:?}");
+        let answer: Value = answer.json().await.unwrap();
+        assert_eq!(judge("update_pulse", &answer).done()["pulse"]["doing"], "after", "{id:?}");
+    }
+}
+
+#[tokio::test]
+async fn case_c04_the_schemas_are_of_a_dialect_that_clients_take() {
+    let room = Room::open().await;
+    let key = room.key("client", "acme/builder", &["website-v2"]);
+    let listed = room.rpc(&key, "tools/list", json!({})).await;
+    for tool in listed["result"]["tools"].as_array().unwrap() {
+        for name in ["inputSchema", "outputSchema"] {
+            let schema = &tool[name];
+            assert_eq!(schema["type"], "object", "{} {name}", tool["name"]);
+            let dialect = schema.get("$schema").and_then(Value::as_str);
+            let right = [None, Some("https://json-schema.org/draft/2020-12/schema")];
+            assert!(right.contains(&dialect), "{} {name}: {dialect:?}", tool["name"]);
+            // And it is a schema of that dialect.
+            let draft = jsonschema::options().with_draft(jsonschema::Draft::Draft202012);
+            assert!(draft.build(schema).is_ok() && jsonschema::meta::is_valid(schema), "{}", tool["name"]);
+            // It stands alone: clients look nothing up.
+            assert!(!schema.to_string().contains("\"$ref\":\"http"), "{}", tool["name"]);
+        }
+    }
+}
+
+#[tokio::test]
 async fn case_c06_a_number_sent_as_a_string_is_refused() {
     let room = Room::open().await;
     let key = room.key("client", "acme/builder", &["website-v2"]);

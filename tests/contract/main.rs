@@ -9,9 +9,6 @@ mod process;
 
 use common::caller::{Answer, NEW_ERA, judge, run_report, with};
 use common::room::Room;
-use common::until;
-use common::watcher::Watcher;
-use prickle::rules::Kind;
 use prickle::wire::schema;
 use serde_json::{Value, json};
 
@@ -174,108 +171,6 @@ async fn a_used_run_id_tells_nothing_of_a_project_that_the_key_may_not_enter() {
     let refusal = room.call(&second, "report_run", again).await.refused();
     assert!(refusal.contains("run_id") && !refusal.contains("website-v2"), "{refusal}");
     assert!(!refusal.contains("must be 3"), "{refusal}");
-}
-
-/// What each kind of key may do on each route of its own project.
-fn allowed(kind: Kind, route: &str) -> u16 {
-    match route {
-        "/v1/runs" if kind != Kind::Person => 404,
-        _ => 200,
-    }
-}
-
-#[tokio::test]
-async fn every_kind_of_key_on_every_route() {
-    let room = Room::open().await;
-    // A project of someone else's, with something in it.
-    let other = room.key("client", "other/agent", &["elsewhere"]);
-    room.pulse(&other, json!({"project": "elsewhere", "doing": "secret"})).await;
-    for kind in Kind::ALL {
-        let who = if kind == Kind::Person { "acme".to_owned() } else { format!("acme/{kind}") };
-        let key = room.key(kind.as_str(), &who, &["website-v2"]);
-        for route in ["/v1/me", "/v1/projects", "/v1/projects/website-v2/pulse", "/v1/runs"] {
-            let (status, body) = room.get(&key, route).await;
-            assert_eq!(status, allowed(kind, route), "{kind} {route}: {body}");
-        }
-        let me = room.get(&key, "/v1/me").await.1;
-        assert_eq!((me["kind"].as_str(), me["owner"].as_str()), (Some(kind.as_str()), Some("acme")));
-        assert_eq!(me["agent_id"], if kind == Kind::Person { Value::Null } else { json!(who) });
-        assert_eq!(me["projects"], json!(["website-v2"]));
-        assert_eq!(me.get("task_id").is_some(), kind == Kind::Execution);
-        assert_eq!(room.get(&key, "/v1/projects").await.1, json!({"projects": ["website-v2"]}));
-        let tools = room.rpc(&key, "tools/list", json!({})).await;
-        assert_eq!(tools["result"]["tools"].as_array().unwrap().len(), 2, "{kind}");
-        assert!(Watcher::open(&room, &key, "website-v2", None).await.is_ok(), "{kind} watches");
-
-        // A foreign project and one that is not there are the same to it.
-        for route in ["pulse", "feed"] {
-            let (status, foreign) = room.get(&key, &format!("/v1/projects/elsewhere/{route}")).await;
-            let (_, missing) = room.get(&key, &format!("/v1/projects/nowhere-1/{route}")).await;
-            assert_eq!(status, 404, "{kind} {route}");
-            assert_eq!(
-                foreign.to_string().replace("elsewhere", "*"),
-                missing.to_string().replace("nowhere-1", "*")
-            );
-            assert!(foreign["detail"].as_str().unwrap().contains("website-v2"), "{foreign}");
-        }
-        assert_eq!(Watcher::open(&room, &key, "elsewhere", None).await.err(), Some(404), "{kind}");
-        let there =
-            room.call(&key, "update_pulse", json!({"project": "elsewhere", "doing": ""})).await.refused();
-        let nowhere =
-            room.call(&key, "update_pulse", json!({"project": "nowhere-1", "doing": ""})).await.refused();
-        assert_eq!(there.replace("elsewhere", "*"), nowhere.replace("nowhere-1", "*"), "{kind}");
-    }
-    let all = room.key("person", "acme", &[]);
-    assert_eq!(room.get(&all, "/v1/me").await.1["projects"], Value::Null);
-    assert_eq!(room.get(&all, "/v1/projects").await.1, json!({"projects": ["elsewhere", "website-v2"]}));
-}
-
-#[tokio::test]
-async fn without_a_good_key_there_is_a_sentence_and_no_more() {
-    let room = Room::open().await;
-    let revoked = room.key("client", "acme/builder", &["website-v2"]);
-    room.revoke_newest();
-    let unknown = format!("prk_{}", "A".repeat(43));
-    until("the key is refused", async || room.get(&revoked, "/v1/me").await.0 == 401).await;
-    for token in ["", "nonsense", unknown.as_str(), revoked.as_str()] {
-        for route in [
-            "/v1/me",
-            "/v1/projects",
-            "/v1/projects/website-v2/pulse",
-            "/v1/projects/website-v2/feed",
-            "/v1/runs",
-        ] {
-            let told = room.request(reqwest::Method::GET, token, route).send().await.unwrap();
-            assert_eq!(told.status(), 401, "{token} {route}");
-            assert_eq!(told.headers()["content-type"], "application/problem+json");
-            assert_eq!(told.headers()["www-authenticate"], "Bearer realm=\"prickle\"");
-            let problem: Value = told.json().await.unwrap();
-            assert_eq!(
-                (problem["status"].as_u64(), problem["type"].as_str()),
-                (Some(401), Some("about:blank"))
-            );
-            assert!(problem["detail"].as_str().unwrap().contains("key"), "{problem}");
-        }
-        for method in [reqwest::Method::GET, reqwest::Method::POST] {
-            let told = room.request(method, token, "/mcp").body("{}").send().await.unwrap();
-            assert_eq!(told.status(), 401);
-            assert_eq!(told.headers()["content-type"], "text/plain; charset=utf-8");
-            let text = told.text().await.unwrap();
-            assert_eq!(text.lines().count(), 1, "{text}");
-            assert!(text.contains("key") && !text.contains(&unknown) && !text.contains(&revoked), "{text}");
-        }
-        assert_eq!(Watcher::open(&room, token, "website-v2", None).await.err(), Some(401));
-        // A 401 on these would send MCP clients looking for an OAuth server.
-        for route in [
-            "/.well-known/oauth-protected-resource",
-            "/.well-known/oauth-authorization-server/mcp",
-            "/",
-            "/nope",
-        ] {
-            assert_eq!(room.get(token, route).await.0, 404, "{route}");
-        }
-        assert_eq!(room.get(token, "/healthz").await, (200, json!("ok\n")));
-    }
 }
 
 #[tokio::test]

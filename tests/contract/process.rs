@@ -58,10 +58,21 @@ fn case_f12_a_port_that_can_t_be_had_is_one_sentence() {
         (taken.as_str(), vec![taken.as_str(), "taken", "--addr 127.0.0.1:"]),
         ("nonsense", vec!["nonsense", "HOST:PORT"]),
         ("127.0.0.1:99999", vec!["127.0.0.1:99999", "HOST:PORT"]),
+        ("127.0.0.1", vec!["127.0.0.1", "HOST:PORT"]),
+        ("", vec!["--addr", "HOST:PORT"]),
         ("0.0.0.0:0", vec!["0.0.0.0", "TLS", "127.0.0.1"]),
         ("[::]:0", vec!["::", "TLS", "127.0.0.1"]),
     ] {
         refused(second.path(), &mut serve(second.path(), addr), &said);
+    }
+    // An address of another machine, and a family that nothing here listens with in the clear.
+    for addr in ["192.0.2.1:0", "[2001:db8::1]:0"] {
+        let mut command = serve(second.path(), addr);
+        command.arg("--insecure");
+        let text = stderr_of(second.path(), &mut command);
+        let last = text.lines().last().unwrap();
+        assert!(last.contains(addr) && last.contains("--addr"), "{text}");
+        assert!(!text.contains("panicked") && !text.contains("RUST_BACKTRACE"), "{text}");
     }
     // Without an --addr of ours, the database that is in use is not touched either.
     let size = || std::fs::metadata(&served.db).unwrap().len();
@@ -129,15 +140,21 @@ fn serve_with(
 
 /// Exit code 2, one line on stderr that says all of `said`, nothing on stdout, and no database made.
 fn refused(folder: &std::path::Path, command: &mut std::process::Command, said: &[&str]) {
-    let out = command.output().unwrap();
-    let text = String::from_utf8(out.stderr).unwrap();
-    assert_eq!(out.status.code(), Some(2), "{text}");
+    let text = stderr_of(folder, command);
     assert_eq!(text.lines().count(), 1, "{text}");
     for part in said {
         assert!(text.contains(part), "{part} in {text}");
     }
+}
+
+/// What it says on stderr, ending with exit code 2, nothing on stdout, and no database made.
+fn stderr_of(folder: &std::path::Path, command: &mut std::process::Command) -> String {
+    let out = command.output().unwrap();
+    let text = String::from_utf8(out.stderr).unwrap();
+    assert_eq!(out.status.code(), Some(2), "{text}");
     assert!(out.stdout.is_empty());
     assert!(!folder.join("room.db").exists(), "the database was touched");
+    text
 }
 
 fn refused_by_lock(command: &mut std::process::Command) {
@@ -217,21 +234,4 @@ fn a_damaged_database_is_named_and_left_alone_by_the_key_commands() {
         assert_eq!((text.lines().count(), text.matches("malformed").count()), (1, 1), "{text}");
         assert_eq!(std::fs::read(&db).unwrap(), bytes);
     }
-}
-
-#[cfg(target_os = "linux")]
-#[tokio::test]
-async fn running_out_of_file_descriptors_is_survived_and_said() {
-    let folder = tempfile::tempdir().unwrap();
-    let served = Served::start_with(folder.path(), 0, Some(48));
-    let room = served.caller();
-    let mut held = Vec::new();
-    until("the room has no descriptor left", async || {
-        held.push(TcpStream::connect(("127.0.0.1", served.port)).unwrap());
-        std::fs::read_to_string(&served.log).unwrap().contains("no new connection can be taken now")
-    })
-    .await;
-    drop(held);
-    let asked = room.get("", "/healthz").await;
-    assert_eq!(asked, (200, json!("ok\n")));
 }

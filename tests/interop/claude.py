@@ -5,71 +5,38 @@ a model would. Nothing leaves the machine, and the app's home is a temporary fol
 """
 
 import json
-import subprocess
 import sys
 from pathlib import Path
 
-from install import HERE, CannotInstall, claude_code
-from model import Model, blocks
+from apps import ClaudeCode
+from dialects import Messages
+from install import CannotInstall, claude_code, pinned
+from model import Model
+from report import REPORT, check_shown
 from room import OWNER, PROJECT, Checks, Room, schema
 
 TOOL = "mcp__prickle__update_pulse"
-REPORT = {
-    "project": PROJECT,
-    "doing": "Moving the hero copy into its own component.",
-    "branch": "feat/hero",
-    "files": ["src/hero.tsx", "src/page.tsx"],
-    "intent": {"kind": "change", "paths": ["src/hero.tsx"], "areas": ["landing-page"]},
-}
-RUN_SECONDS = 120
 
 
-class ClaudeCode:
-    """The app in a home of its own, with the room as its one MCP server."""
-
-    def __init__(self, executable, room, model_url):
-        self._executable = executable
-        self._room = room
-        self._home = room.folder / "claude-home"
-        self._home.mkdir()
-        # Nothing of the caller's environment: no key, no proxy, no setting of theirs takes part.
-        self._env = {
-            "PATH": f"{Path(executable).parent}:/usr/bin:/bin",
-            "HOME": str(self._home),
-            "TMPDIR": str(self._home),
-            "ANTHROPIC_BASE_URL": model_url,
-            "ANTHROPIC_API_KEY": "sk-ant-stand-in",
-            "DISABLE_TELEMETRY": "1",
-            "DISABLE_ERROR_REPORTING": "1",
-            "DISABLE_AUTOUPDATER": "1",
-            "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1",
-        }
-
-    def run(self, *arguments, token=""):
-        return subprocess.run(
-            [str(self._executable), *arguments], cwd=self._home, env={**self._env, "PRICKLE_TOKEN": token},
-            stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=RUN_SECONDS,
-        )
-
-    def ask(self, prompt, token):
-        """One print-mode run; its events, and how it ended."""
-        config = self._home / "mcp.json"
-        server = {"type": "http", "url": self._room.mcp_url, "headers": {"Authorization": "Bearer ${PRICKLE_TOKEN}"}}
-        config.write_text(json.dumps({"mcpServers": {"prickle": server}}), encoding="utf-8")
-        done = self.run("-p", prompt, "--output-format", "stream-json", "--verbose", "--mcp-config", str(config),
-                        "--strict-mcp-config", "--allowedTools", TOOL, "--max-turns", "6", token=token)
-        return [json.loads(line) for line in done.stdout.splitlines() if line.startswith("{")], done
+def ask(app, room, prompt, token):
+    """One print-mode run with the room as its one server; its events, and how it ended."""
+    config = app.home / "mcp.json"
+    server = {"type": "http", "url": room.mcp_url, "headers": {"Authorization": "Bearer ${PRICKLE_TOKEN}"}}
+    config.write_text(json.dumps({"mcpServers": {"prickle": server}}), encoding="utf-8")
+    done = app.run("-p", prompt, "--output-format", "stream-json", "--verbose", "--mcp-config", str(config),
+                   "--strict-mcp-config", "--allowedTools", TOOL, "--max-turns", "6", token=token)
+    return [json.loads(line) for line in done.stdout.splitlines() if line.startswith("{")], done
 
 
 def check_version(checks, app):
-    pinned = json.loads((HERE / "package.json").read_text(encoding="utf-8"))["dependencies"]["@anthropic-ai/claude-code"]
+    version = pinned("claude-code", "@anthropic-ai/claude-code")
     told = app.run("--version")
-    checks.that(f"claude is version {pinned}", told.returncode == 0 and told.stdout.startswith(pinned),
+    checks.that(f"claude is version {version}", told.returncode == 0 and told.stdout.startswith(version),
                 told.stdout + told.stderr)
 
 
 def check_call(checks, app, room, model):
-    events, done = app.ask("Report what you are doing.", room.agent_key("claude"))
+    events, done = ask(app, room, "Report what you are doing.", room.agent_key("claude"))
     started = next((event for event in events if event.get("subtype") == "init"), {})
     checks.that("claude connects to the room", [(s["name"], s["status"]) for s in started.get("mcp_servers", [])]
                 == [("prickle", "connected")], started.get("mcp_servers") or done.stdout[-400:] + done.stderr[-400:])
@@ -81,10 +48,10 @@ def check_call(checks, app, room, model):
     if not model.requests:
         return
 
-    results = list(blocks(model.requests[-1], "tool_result"))
-    answered = [block for block in results if not block.get("is_error")]
+    results = list(Messages.results(model.requests[-1]))
+    answered = [text for text, is_error in results if not is_error]
     if checks.that("both tool calls came back to the model without an error", len(answered) == 2, results):
-        checks.equal("the model reads the room's structured result", json.loads(text_of(answered[1])),
+        checks.equal("the model reads the room's structured result", json.loads(answered[1]),
                      {"pulse": room.pulse("claude")})
 
     tools = {tool["name"]: tool for tool in model.requests[-1]["tools"]}
@@ -94,39 +61,38 @@ def check_call(checks, app, room, model):
         checks.that("its description came along", bool(tools[TOOL].get("description")), tools[TOOL])
 
 
-def text_of(block):
-    content = block["content"]
-    return content if isinstance(content, str) else "".join(part.get("text", "") for part in content)
-
-
 def check_room(checks, room):
     _, _, snapshot = room.ask(f"/v1/projects/{PROJECT}/pulse")
     checks.that("the room shows one agent", [p["agent_id"] for p in snapshot["pulses"]] == [f"{OWNER}/claude"],
                 snapshot["pulses"])
-    pulse = room.pulse("claude") or {}
-    shown = {key: value for key, value in pulse.items() if key not in ("updated_at", "intent")}
-    checks.that("its pulse is what the model sent, the rest at its default", shown == {
-        "agent_id": f"{OWNER}/claude", "owner": OWNER, "project": PROJECT, "availability": "working",
-        "doing": REPORT["doing"], "task_id": None, "branch": REPORT["branch"], "files": REPORT["files"],
-        "last_decision": None,
-    }, shown)
-    intent = {key: value for key, value in pulse.get("intent", {}).items() if key != "expires_at"}
-    checks.that("its intent is what the model sent", intent == REPORT["intent"], intent)
+    check_shown(checks, room, "claude")
 
 
 def check_health(checks, app, room):
     """What a person sees from `claude mcp list`, with a key that works and with one that doesn't."""
+    for time in ("once", "again"):
+        # A name that is there already is refused: so it is removed first, whether it is there or not.
+        app.run("mcp", "remove", "good", "--scope", "local")
+        server = {"type": "http", "url": room.mcp_url, "headers": {"Authorization": "Bearer ${PRICKLE_TOKEN}"}}
+        added = app.run("mcp", "add-json", "--scope", "local", "good", json.dumps(server))
+        checks.that(f"claude mcp add-json, {time}", added.returncode == 0, added.stdout + added.stderr)
     bad = "prk_" + "C" * 43
-    for name, token in (("good", room.agent_key("claude-listed")), ("bad", bad)):
-        # --header takes all that follows: it goes last.
-        added = app.run("mcp", "add", "--transport", "http", name, room.mcp_url, "--header", f"Authorization: Bearer {token}")
-        checks.that(f"claude mcp add {name}", added.returncode == 0, added.stdout + added.stderr)
-    listed = app.run("mcp", "list").stdout
-    lines = {line.split(":")[0]: line for line in listed.splitlines() if ":" in line}
-    checks.that("claude mcp list: the good key is connected", "Connected" in lines.get("good", ""), listed)
+    # --header takes all that follows: it goes last.
+    added = app.run("mcp", "add", "--transport", "http", "bad", room.mcp_url, "--header", f"Authorization: Bearer {bad}")
+    checks.that("claude mcp add", added.returncode == 0, added.stdout + added.stderr)
+
+    def listed(token):
+        text = app.run("mcp", "list", token=token).stdout
+        return text, {line.split(":")[0]: line for line in text.splitlines() if ":" in line}
+
+    text, lines = listed(room.agent_key("claude-listed"))
+    checks.that("claude mcp list: the key in the variable is connected", "Connected" in lines.get("good", ""), text)
     _, _, refusal = room.ask("/mcp", bad, post={"jsonrpc": "2.0", "id": 1, "method": "tools/list"})
     checks.that("claude mcp list: the bad key shows the room's own sentence",
-                "Failed" in lines.get("bad", "") and refusal.strip() and refusal.strip() in listed, (listed, refusal))
+                "Failed" in lines.get("bad", "") and refusal.strip() and refusal.strip() in text, (text, refusal))
+    text, lines = listed("")
+    checks.that("claude mcp list: without the variable it fails and names it",
+                "Failed" in lines.get("good", "") and "Missing environment variables: PRICKLE_TOKEN" in text, text)
 
 
 def main(binary):
@@ -143,19 +109,14 @@ def main(binary):
         {"type": "text", "text": "Reported."},
     ])
     with Room(binary) as room:
-        app = ClaudeCode(executable, room, model.url)
-        for check in (
+        app = ClaudeCode(executable, room.folder / "claude-home", model.url)
+        checks.run(
+            room,
             lambda: check_version(checks, app),
             lambda: check_call(checks, app, room, model),
             lambda: check_room(checks, room),
             lambda: check_health(checks, app, room),
-        ):
-            try:
-                check()
-            except Exception as error:  # noqa: BLE001 (one failed step must not hide the others)
-                checks.that("runs to its end", False, f"{type(error).__name__}: {error}")
-        if checks.failed:
-            room.show_log()
+        )
     model.close()
     return checks.finish()
 

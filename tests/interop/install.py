@@ -1,9 +1,10 @@
-"""Brings the foreign clients: a Python environment and Claude Code, both pinned, both kept in a cache folder.
+"""Brings the foreign clients, Python packages and npm packages, all pinned, all kept in a cache folder.
 
 A registry that can't be reached is no fault of prickle: callers catch `CannotInstall`, say so and skip.
 """
 
 import hashlib
+import json
 import os
 import shutil
 import subprocess
@@ -12,6 +13,7 @@ import tempfile
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
+PINS = HERE / "npm"
 INSTALL_SECONDS = 600
 
 
@@ -34,19 +36,64 @@ def python_environment():
              "-r", HERE / "requirements.txt")
 
     python = "python{}.{}".format(*sys.version_info)
-    return _kept(python, ["requirements.txt"], fill, in_place=True) / "bin" / "python"
+    return _kept(python, [HERE / "requirements.txt"], fill, in_place=True) / "bin" / "python"
 
 
 def claude_code():
-    """The `claude` executable of the version that package-lock.json names."""
-    def fill(folder):
-        for name in ("package.json", "package-lock.json"):
-            shutil.copy(HERE / name, folder)
-        # npm versions differ in whether they run a package's install script: none, then ours by hand.
-        _run("npm", "ci", "--ignore-scripts", "--no-audit", "--no-fund", cwd=folder)
+    """The `claude` executable."""
+    def unpack(folder):
         _run("node", "install.cjs", cwd=folder / "node_modules" / "@anthropic-ai" / "claude-code")
 
-    return _kept("claude-code", ["package-lock.json"], fill) / "node_modules" / ".bin" / "claude"
+    return _npm("claude-code", unpack) / "node_modules" / ".bin" / "claude"
+
+
+def codex():
+    """The `codex` executable: a launcher that needs a `node` on the PATH."""
+    return _npm("codex") / "node_modules" / ".bin" / "codex"
+
+
+def grok():
+    """The `grok` executable, for Linux on x86-64: npm refuses that package on any other machine."""
+    packed = Path("node_modules", "@xai-official", "grok-linux-x64", "bin", "grok.br")
+    unpacking = 'fs.writeFileSync("grok", zlib.brotliDecompressSync(fs.readFileSync(process.argv[1])), {mode: 0o755})'
+
+    def unpack(folder):
+        _run("node", "-e", unpacking, packed, cwd=folder)
+        (folder / packed).unlink()
+
+    return _npm("grok", unpack) / "grok"
+
+
+def mcp_tools():
+    """Command lines, without arguments, of the MCP Inspector and of the conformance suite, in that order.
+
+    Both want a newer Node.js than Debian has: the pinned one comes with them, where there is a package
+    of it for this machine; else the machine's own has to do.
+    """
+    modules = _npm("tools") / "node_modules"
+    node = next(modules.glob("node-*/bin/node"), None) or shutil.which("node")
+    scope = modules / "@modelcontextprotocol"
+    return ([str(node), str(scope / "inspector" / "clients" / "launcher" / "build" / "index.js"), "--cli"],
+            [str(node), str(scope / "conformance" / "dist" / "index.js")])
+
+
+def pinned(client, package):
+    """The version of a package that a client's package.json asks for."""
+    return json.loads((PINS / client / "package.json").read_text(encoding="utf-8"))["dependencies"][package]
+
+
+def _npm(client, unpack=lambda folder: None):
+    """The cached folder with what npm/CLIENT/package-lock.json names in its node_modules."""
+    def fill(folder):
+        for name in ("package.json", "package-lock.json"):
+            shutil.copy(PINS / client / name, folder)
+        # Not `npm ci`: it refuses a lock file that lacks optional packages for other systems, and a registry
+        # need not have those. What the lock file names is taken as it says.
+        # npm versions differ in whether they run a package's install script: none, then ours by hand.
+        _run("npm", "install", "--no-save", "--ignore-scripts", "--no-audit", "--no-fund", cwd=folder)
+        unpack(folder)
+
+    return _kept(client, [PINS / client / "package-lock.json"], fill)
 
 
 def _kept(name, pins, fill, in_place=False):
@@ -55,7 +102,7 @@ def _kept(name, pins, fill, in_place=False):
     A folder is complete or absent: it is filled under another name, or, where its content holds its
     own path (`in_place`), counted only once a mark stands beside it.
     """
-    digest = hashlib.sha256(b"".join((HERE / pin).read_bytes() for pin in pins)).hexdigest()[:12]
+    digest = hashlib.sha256(b"".join(pin.read_bytes() for pin in pins)).hexdigest()[:12]
     folder = cache() / f"{name}-{digest}"
     mark = folder / ".complete"
     if mark.exists():
@@ -77,11 +124,11 @@ def _kept(name, pins, fill, in_place=False):
     return folder
 
 
-def _run(*command, cwd=None):
+def _run(*command, cwd=None, env=None):
     command = [str(part) for part in command]
     print("installing:", " ".join(command), flush=True)
     try:
-        done = subprocess.run(command, cwd=cwd, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+        done = subprocess.run(command, cwd=cwd, env=env, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
                               stderr=subprocess.STDOUT, text=True, timeout=INSTALL_SECONDS)
     except FileNotFoundError as error:
         raise CannotInstall(f"{command[0]} is not installed") from error

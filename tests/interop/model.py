@@ -1,23 +1,19 @@
-"""A stand-in for a model service: speaks the Anthropic Messages API on loopback and follows a script.
+"""A stand-in for a model service: speaks the APIs of dialects.py on loopback and follows a script.
 
-The agent app under test is real; only the model behind it is this. Each turn of the script is one
-content block, either {"type": "text", ...} or a tool call {"name": ..., "input": ...}. The turn to
-play is the number of tool results that the conversation already holds, so a repeated request gets
-the same answer. Every request body is kept, which is how a test sees what reached the model.
+The agent app under test is real; only the model behind it is this. Each turn of the script is a text
+or a tool call (see dialects.py). The turn to play is the number of tool results that the conversation
+already holds, so a repeated request gets the same answer. Every request body is kept, which is how a
+test sees what reached the model.
 """
 
 import json
 import threading
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
-USAGE = {"input_tokens": 11, "cache_creation_input_tokens": 0, "cache_read_input_tokens": 0, "output_tokens": 7}
+from dialects import Chat, Messages, Responses
 
-
-def blocks(body, kind):
-    """All content blocks of one kind in a request's messages, oldest first."""
-    for message in body.get("messages", []):
-        if isinstance(message.get("content"), list):
-            yield from (block for block in message["content"] if block.get("type") == kind)
+DIALECTS = {dialect.PATH: dialect for dialect in (Messages, Responses, Chat)}
+DONE = {"type": "text", "text": "Done."}
 
 
 class Model:
@@ -35,17 +31,13 @@ class Model:
         self._server.shutdown()
         self._server.server_close()
 
-    def answer(self, body):
-        """The content block that the script has for this request."""
+    def answer(self, dialect, body):
+        """What the script has for this request, put in the dialect."""
         self.requests.append(body)
-        done = sum(1 for _ in blocks(body, "tool_result"))
+        done = sum(1 for _ in dialect.results(body))
         # Side requests (a title for the conversation, say) come without tools: no part of the script.
-        if not body.get("tools") or done >= len(self.script):
-            return {"type": "text", "text": "Done."}
-        turn = self.script[done]
-        if turn.get("type") == "text":
-            return turn
-        return {"type": "tool_use", "id": f"toolu_scripted_{done:02d}", **turn}
+        scripted = body.get("tools") and done < len(self.script)
+        return dialect.answer(body, self.script[done] if scripted else DONE, done)
 
 
 def _bind(model):
@@ -65,25 +57,19 @@ def _bind(model):
             path = self.path.split("?")[0]
             if path.endswith("/count_tokens"):
                 return self._json(200, {"input_tokens": 100})
-            if path != "/v1/messages":
-                return self._json(404, {"type": "error", "error": {"type": "not_found_error", "message": path}})
-            block = model.answer(body)
-            stop = "tool_use" if block["type"] == "tool_use" else "end_turn"
-            message = {
-                "id": f"msg_scripted_{len(model.requests):02d}",
-                "type": "message",
-                "role": "assistant",
-                "model": body.get("model"),
-                "content": [],
-                "stop_reason": None,
-                "stop_sequence": None,
-                "usage": USAGE,
-            }
-            if not body.get("stream"):
-                return self._json(200, {**message, "content": [block], "stop_reason": stop})
-            return self._stream(message, block, stop)
+            dialect = DIALECTS.get(path)
+            if dialect is None:
+                return self._not_found()
+            answer = model.answer(dialect, body)
+            return self._stream(dialect.events(answer)) if body.get("stream") else self._json(200, answer)
 
         def do_GET(self):
+            if self.path.endswith("/models"):
+                one = {"id": "stand-in", "object": "model", "created": 0, "owned_by": "nobody"}
+                return self._json(200, {"object": "list", "data": [one]})
+            return self._not_found()
+
+        def _not_found(self):
             self._json(404, {"type": "error", "error": {"type": "not_found_error", "message": self.path}})
 
         def _json(self, status, value):
@@ -94,25 +80,14 @@ def _bind(model):
             self.end_headers()
             self.wfile.write(data)
 
-        def _stream(self, message, block, stop):
-            if block["type"] == "text":
-                empty, delta = {"type": "text", "text": ""}, {"type": "text_delta", "text": block["text"]}
-            else:
-                empty = {**block, "input": {}}
-                delta = {"type": "input_json_delta", "partial_json": json.dumps(block["input"])}
+        def _stream(self, events):
             self.send_response(200)
             self.send_header("content-type", "text/event-stream")
             self.send_header("connection", "close")
             self.end_headers()
             self.close_connection = True
-            for event in (
-                {"type": "message_start", "message": message},
-                {"type": "content_block_start", "index": 0, "content_block": empty},
-                {"type": "content_block_delta", "index": 0, "delta": delta},
-                {"type": "content_block_stop", "index": 0},
-                {"type": "message_delta", "delta": {"stop_reason": stop, "stop_sequence": None}, "usage": USAGE},
-                {"type": "message_stop"},
-            ):
-                self.wfile.write(f"event: {event['type']}\ndata: {json.dumps(event)}\n\n".encode())
+            for name, data in events:
+                named = f"event: {name}\n" if name else ""
+                self.wfile.write(f"{named}data: {data}\n\n".encode())
 
     return Handler

@@ -3,6 +3,7 @@
 import json
 import os
 import queue
+import ssl
 import subprocess
 import tempfile
 import threading
@@ -47,16 +48,21 @@ def _address(lines):
         first = lines.get(timeout=START_SECONDS).strip()
     except queue.Empty:
         first = f"nothing within {START_SECONDS} s"
-    if not first.startswith("listening on http://127.0.0.1:"):
+    if not first.startswith(("listening on http://127.0.0.1:", "listening on https://127.0.0.1:")):
         raise RuntimeError(f"the room did not say where it listens, but: {first}")
     return first.removeprefix("listening on ")
 
 
 class Room:
-    """`prickle serve` on a free loopback port with a database in a temporary folder. A context manager."""
+    """`prickle serve` on a free loopback port with a database in a temporary folder. A context manager.
 
-    def __init__(self, binary):
+    `arguments` are more for `serve`. A room with a certificate is asked under `trust`, a file with its issuer's.
+    """
+
+    def __init__(self, binary, *arguments, trust=None):
+        self._trust = trust and ssl.create_default_context(cafile=trust)
         self.binary = str(Path(binary).resolve())
+        self._arguments = arguments
         self._folder = tempfile.TemporaryDirectory(prefix="prickle-interop-")
         self.folder = Path(self._folder.name)
         self.db = self.folder / "room.db"
@@ -65,7 +71,7 @@ class Room:
     def __enter__(self):
         self._log = open(self.folder / "room.log", "w", encoding="utf-8")
         self._process = subprocess.Popen(
-            [self.binary, "serve", "--addr", "127.0.0.1:0", "--db", str(self.db)],
+            [self.binary, "serve", "--addr", "127.0.0.1:0", "--db", str(self.db), *self._arguments],
             env=self._env(), stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=self._log, text=True,
         )
         lines = queue.Queue()
@@ -120,7 +126,7 @@ class Room:
         data = None if post is None else json.dumps(post).encode()
         request = urllib.request.Request(self.url + path, data=data, headers=headers)
         try:
-            with urllib.request.urlopen(request, timeout=10) as reply:
+            with urllib.request.urlopen(request, timeout=10, context=self._trust) as reply:
                 return reply.status, reply.headers, json.load(reply)
         except urllib.error.HTTPError as refused:
             return refused.code, refused.headers, refused.read().decode()
@@ -152,6 +158,16 @@ class Checks:
         """Holds where both are the same JSON with the same order of keys."""
         unlike = difference(got, wanted)
         return self.that(what, not unlike, unlike)
+
+    def run(self, room, *steps):
+        """Runs each step to its end or its first exception; shows the room's log where something failed."""
+        for step in steps:
+            try:
+                step()
+            except Exception as error:  # noqa: BLE001 (one failed step must not hide the others)
+                self.that("runs to its end", False, f"{type(error).__name__}: {error}")
+        if self.failed:
+            room.show_log()
 
     def finish(self):
         """Prints the closing line and gives the exit code."""

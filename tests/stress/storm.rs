@@ -40,7 +40,7 @@ pub async fn run(scale: Scale) -> Figures {
     let tries: Arc<Mutex<Vec<Vec<Instant>>>> = Arc::new(Mutex::new(vec![Vec::new(); scale.watchers]));
     let (said, mut live) = mpsc::unbounded_channel();
     for (n, key) in keys.watchers(scale.watchers).into_iter().take(scale.watchers).enumerate() {
-        let access = Access { server: url.parse().unwrap(), token: key.parse().unwrap() };
+        let access = Access::new(url.parse().unwrap(), key.parse().unwrap());
         let tries = Arc::clone(&tries);
         let source = move || {
             tries.lock().unwrap()[n].push(Instant::now());

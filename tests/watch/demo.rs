@@ -47,7 +47,7 @@ fn the_demo_is_complete_in_its_first_picture_and_leaves_nothing_behind() {
         assert_given_back(&demo);
         assert_modes_of_before(&demo);
         let text = demo.text();
-        assert!(text.contains("prickle serve") && text.contains("prickle watch"), "no farewell:\n{text}");
+        assert!(text.contains("prickle watch") && text.contains("prickle connect"), "no farewell:\n{text}");
         assert!(std::net::TcpStream::connect(address).is_err(), "the demo's room still listens");
         let left: Vec<_> = std::fs::read_dir(stage.folder.path())
             .unwrap()

@@ -28,6 +28,12 @@ impl Backoff {
         self.at(chance())
     }
 
+    /// The shortest wait that heeds a room's wish for `asked`, which counts up to our own longest. A little longer
+    /// by chance: the room says the same to everybody.
+    pub(super) fn at_least(&self, asked: Duration) -> Duration {
+        asked.min(self.max).mul_f64(1.0 + self.spread * chance())
+    }
+
     /// The next wait where chance is `at` (0 the shortest, 1 the longest).
     fn at(&mut self, at: f64) -> Duration {
         let wait = self.next;
@@ -68,6 +74,16 @@ mod tests {
         firsts.sort();
         firsts.dedup();
         assert!(firsts.len() > 50, "a hundred watchers wait {} different times", firsts.len());
+    }
+
+    #[test]
+    fn what_a_room_asks_for_is_heeded_within_our_own_bounds() {
+        let backoff = Backoff::new(&Options::default());
+        for (asked, least, most) in [(0, 0, 0), (3, 3000, 3600), (15, 15_000, 18_000), (3600, 15_000, 18_000)]
+        {
+            let wait = backoff.at_least(Duration::from_secs(asked)).as_millis();
+            assert!((least..=most).contains(&wait), "{asked} s: {wait} ms");
+        }
     }
 
     #[test]

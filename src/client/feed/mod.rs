@@ -18,12 +18,14 @@ use self::order::Order;
 use self::socket::End;
 use super::Access;
 use super::recording::Recorder;
+use super::words::Trouble;
 use crate::picture::{Heard, News};
 use crate::wire::id::Slug;
 
 /// Where a feed gets its address and key from, anew for each connection: a key that was made or replaced
-/// meanwhile is used. The error is a sentence that says what to do.
-pub type Source = Arc<dyn Fn() -> Result<Access, String> + Send + Sync>;
+/// meanwhile is used, and a room that moved is found. It may read files and wait. Its trouble is a sentence that
+/// says what to do.
+pub type Source = Arc<dyn Fn() -> Result<Access, Trouble> + Send + Sync>;
 
 /// The feed's times and sizes.
 #[derive(Debug, Clone)]
@@ -221,9 +223,12 @@ impl Task {
         let mut resynced = false;
         loop {
             self.out.tell(News::Connecting).await?;
-            let end = match (self.source)() {
-                Err(why) => End::Refused(why),
-                Ok(access) => {
+            let source = Arc::clone(&self.source);
+            let end = match tokio::task::spawn_blocking(move || source()).await {
+                Err(_) => End::Lost("this program is ending".into()),
+                Ok(Err(Trouble::Lost(why))) => End::Lost(why),
+                Ok(Err(Trouble::Key(why) | Trouble::Refused(why))) => End::Refused(why),
+                Ok(Ok(access)) => {
                     let visit =
                         socket::visit(&access, &self.project, &self.options, &mut self.order, &self.out);
                     let (end, stood) = visit.await;
@@ -248,9 +253,10 @@ impl Task {
                 }
                 End::Gap => {
                     self.order.forget();
-                    self.wait("the room leaves out events".into(), wake).await?;
+                    self.wait("the room leaves out events".into(), Duration::ZERO, wake).await?;
                 }
-                End::Lost(why) => self.wait(why, wake).await?,
+                End::Lost(why) => self.wait(why, Duration::ZERO, wake).await?,
+                End::Later(why, asked) => self.wait(why, asked, wake).await?,
                 End::Refused(why) => {
                     self.out.tell(News::Refused { why }).await?;
                     wake.await;
@@ -260,8 +266,14 @@ impl Task {
         }
     }
 
-    async fn wait(&mut self, why: String, wake: impl Future<Output = ()>) -> Result<(), Gone> {
-        let retry_in = self.backoff.next();
+    /// `asked`: how long the room wants us to wait.
+    async fn wait(
+        &mut self,
+        why: String,
+        asked: Duration,
+        wake: impl Future<Output = ()>,
+    ) -> Result<(), Gone> {
+        let retry_in = self.backoff.next().max(self.backoff.at_least(asked));
         self.out.tell(News::Lost { why, retry_in }).await?;
         tokio::select! {
             () = tokio::time::sleep(retry_in) => {}

@@ -3,12 +3,13 @@
 use std::time::Duration;
 
 use futures_util::{SinkExt, StreamExt};
-use reqwest::header::{AUTHORIZATION, HeaderValue, USER_AGENT};
+use reqwest::header::{AUTHORIZATION, HeaderValue, RETRY_AFTER, USER_AGENT};
 use rustls::pki_types::ServerName;
 use serde::Deserialize;
 use serde_json::Value;
 use tokio::net::TcpStream;
 use tokio::time::{Instant, MissedTickBehavior};
+use tokio_rustls::TlsConnector;
 use tokio_rustls::client::TlsStream;
 use tokio_tungstenite::WebSocketStream;
 use tokio_tungstenite::tungstenite::client::IntoClientRequest;
@@ -18,9 +19,9 @@ use tokio_util::either::Either;
 
 use super::order::{Broken, Order};
 use super::{Options, Out};
+use crate::client::Access;
 use crate::client::http::{AGENT, Http};
 use crate::client::words::{self, Trouble};
-use crate::client::{Access, tls};
 use crate::picture::News;
 use crate::wire::feed::{FRAME_MAX, Frame, OtherFrame};
 use crate::wire::id::Slug;
@@ -36,6 +37,8 @@ pub(super) enum End {
     Gap,
     /// It may come back by itself.
     Lost(String),
+    /// It may, but not before this time.
+    Later(String, Duration),
     /// It will not.
     Refused(String),
 }
@@ -61,6 +64,8 @@ pub(super) async fn visit(
     let connecting = connect(access, project, order.after());
     let mut socket = match tokio::time::timeout(options.connect, connecting).await {
         Ok(Ok(socket)) => socket,
+        // A room that was known will be itself again: a certificate is renewed, a hotel's sign-in page gives way.
+        Ok(Err(Failure::Untrusted(why))) if order.after().is_some() => return (End::Lost(why), None),
         Ok(Err(failure)) => return (explain(failure, access, project, options).await, None),
         Err(_) => return (End::Lost(format!("no answer for {}", words::length(options.connect))), None),
     };
@@ -76,6 +81,8 @@ pub(super) async fn visit(
 /// Why no connection came about.
 enum Failure {
     Words(String),
+    /// What answers can't show that it is the room.
+    Untrusted(String),
     Handshake(Error),
 }
 
@@ -90,9 +97,12 @@ async fn connect(access: &Access, project: &Slug, after: Option<String>) -> Resu
     let stream = if access.server.is_encrypted() {
         let name = ServerName::try_from(host.clone())
             .map_err(|_| Failure::Words(format!("{host} is no name that a certificate could be for")))?;
-        let connector = tls::connector().map_err(Failure::Words)?;
+        let connector = TlsConnector::from(access.trust.config().map_err(Failure::Untrusted)?);
         let stream = connector.connect(name, stream).await;
-        Either::Right(stream.map_err(|e| Failure::Words(words::io(&e)))?)
+        Either::Right(stream.map_err(|e| match words::distrust(&e) {
+            Some(why) => Failure::Untrusted(why),
+            None => Failure::Words(words::io(&e)),
+        })?)
     } else {
         Either::Left(stream)
     };
@@ -118,6 +128,7 @@ async fn connect(access: &Access, project: &Slug, after: Option<String>) -> Resu
 async fn explain(failure: Failure, access: &Access, project: &Slug, options: &Options) -> End {
     let answer = match failure {
         Failure::Words(why) => return End::Lost(why),
+        Failure::Untrusted(why) => return End::Refused(words::untrusted(access, &why)),
         Failure::Handshake(Error::Http(answer)) => answer,
         Failure::Handshake(error) => return End::Lost(words::socket(&error)),
     };
@@ -130,7 +141,12 @@ async fn explain(failure: Failure, access: &Access, project: &Slug, options: &Op
         };
     }
     let body = answer.body().as_deref().unwrap_or_default();
-    words::status(status, body, access, Some(project.as_str())).into()
+    // In seconds; the other way to write it, a date, is for caches.
+    let later = answer.headers().get(RETRY_AFTER).and_then(|value| value.to_str().ok()?.trim().parse().ok());
+    match (words::status(status, body, access, Some(project.as_str())).into(), later) {
+        (End::Lost(why), Some(seconds)) => End::Later(why, Duration::from_secs(seconds)),
+        (end, _) => end,
+    }
 }
 
 async fn listen(

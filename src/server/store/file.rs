@@ -16,7 +16,9 @@ use super::OpenError;
 /// "prkl": says in the file's header whose it is.
 const APPLICATION_ID: i32 = 0x7072_6b6c;
 /// One step per version; a database of version n has had the first n.
-const MIGRATIONS: &[&str] = &[include_str!("schema.sql")];
+const MIGRATIONS: &[&str] = &[include_str!("schema.sql"), include_str!("schema-2.sql")];
+/// How long others may hold the lock who only look whether it is held.
+const GLANCE: Duration = Duration::from_millis(200);
 /// How long one process waits for another one's write.
 const BUSY: Duration = Duration::from_secs(5);
 
@@ -27,12 +29,20 @@ pub(super) struct Database {
 }
 
 /// Held for as long as a room uses the database; a crash gives it back.
+#[derive(Debug)]
 pub(super) struct Lock {
     _file: File,
 }
 
 fn refused(path: &Path, cause: impl std::fmt::Display, remedy: impl std::fmt::Display) -> OpenError {
     OpenError(format!("the database {} can't be used: {cause}; {remedy}", path.display()))
+}
+
+/// The file whose lock the room holds that uses the database at `path`, which is no link.
+pub(in crate::server) fn lock_file(path: &Path) -> PathBuf {
+    let mut name = path.as_os_str().to_owned();
+    name.push(".lock");
+    name.into()
 }
 
 const ANOTHER: &str = "give another path with --db";
@@ -92,17 +102,36 @@ impl Database {
         Ok(Self { path })
     }
 
+    /// Where the file and its log are.
+    pub(super) fn paths(&self) -> [PathBuf; 2] {
+        let mut log = self.path.clone().into_os_string();
+        log.push("-wal");
+        [self.path.clone(), log.into()]
+    }
+
     /// Locks the database against a second room, or refuses if there is one.
     pub(super) fn lock(&self) -> Result<Lock, OpenError> {
-        let mut name = self.path.clone().into_os_string();
-        name.push(".lock");
+        let name = lock_file(&self.path);
         let mut open = OpenOptions::new();
         let file = open.write(true).create(true).truncate(false).mode(0o600).open(&name).map_err(|e| {
-            let cause = format!("its lock file {} can't be made ({e})", Path::new(&name).display());
+            let cause = format!("its lock file {} can't be made ({e})", name.display());
             refused(&self.path, cause, "make its folder writable, or give another path with --db")
         })?;
-        match file.try_lock() {
-            Ok(()) => Ok(Lock { _file: file }),
+        let until = Instant::now() + GLANCE;
+        let locked = loop {
+            match file.try_lock() {
+                Err(TryLockError::WouldBlock) if Instant::now() < until => {
+                    std::thread::sleep(Duration::from_millis(5));
+                }
+                locked => break locked,
+            }
+        };
+        match locked {
+            Ok(()) => {
+                // What it says is of a room that is no more.
+                let _ = file.set_len(0);
+                Ok(Lock { _file: file })
+            }
             Err(TryLockError::WouldBlock) => {
                 let remedy =
                     "watch that one, or stop it first, or give this one a database of its own with --db";
@@ -129,10 +158,25 @@ impl Database {
     /// A connection that writes, with all migrations done.
     pub(super) fn open_to_share(&self) -> Result<Connection, OpenError> {
         let connection = self.open_to_write()?;
-        let version = version(&connection).map_err(|e| self.explained(&e))?;
-        // A room of an older program may be running on an older database: it must not be changed under it.
-        let _lock = if version > 0 && version < MIGRATIONS.len() { Some(self.lock()?) } else { None };
+        let _lock = self.lock_older(&connection)?;
         self.finish(connection)
+    }
+
+    /// A room of an older program may be running on an older database: it must not be changed under it. Who only
+    /// changes it as we are about to is waited for.
+    fn lock_older(&self, connection: &Connection) -> Result<Option<Lock>, OpenError> {
+        let until = Instant::now() + Duration::from_secs(1);
+        loop {
+            let version = version(connection).map_err(|e| self.explained(&e))?;
+            if version == 0 || version >= MIGRATIONS.len() {
+                return Ok(None);
+            }
+            match self.lock() {
+                Ok(lock) => return Ok(Some(lock)),
+                Err(_) if Instant::now() < until => std::thread::sleep(Duration::from_millis(5)),
+                Err(refused) => return Err(refused),
+            }
+        }
     }
 
     /// A connection that only reads.
@@ -274,17 +318,20 @@ fn set_up(connection: &mut Connection, epoch: &str) -> rusqlite::Result<()> {
          PRAGMA journal_size_limit = 16777216;",
     )?;
     connection.set_prepared_statement_cache_capacity(64);
-    while version(connection)? < MIGRATIONS.len() {
-        let step = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
-        let done = version(&step)?; // another process may have done it while we waited
-        if let Some(sql) = MIGRATIONS.get(done) {
-            step.execute_batch(sql)?;
-            if done == 0 {
-                step.execute("INSERT INTO room (one, epoch) VALUES (1, ?1)", [epoch])?;
-            }
-            step.pragma_update(None, "user_version", done + 1)?;
+    if version(connection)? < MIGRATIONS.len() {
+        // All at once: nobody sees a new database at an old version.
+        let whole = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
+        let done = version(&whole)?; // another process may have done it while we waited
+        for sql in MIGRATIONS.iter().skip(done) {
+            whole.execute_batch(sql)?;
         }
-        step.commit()?;
+        if done == 0 {
+            whole.execute("INSERT INTO room (one, epoch) VALUES (1, ?1)", [epoch])?;
+        }
+        if done < MIGRATIONS.len() {
+            whole.pragma_update(None, "user_version", MIGRATIONS.len())?;
+        }
+        whole.commit()?;
     }
     Ok(())
 }

@@ -1,6 +1,6 @@
 //! The keys as the room holds them in memory, kept in step with the database that other processes write to.
 
-use std::collections::{BTreeSet, HashMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::atomic::{AtomicI64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
 use std::time::Duration;
@@ -8,10 +8,12 @@ use std::time::Duration;
 use rusqlite::Connection;
 use tokio::sync::watch;
 
-use super::keys::{self, Hash, Live};
+use super::agents::Keyed;
+use super::keys::{self, Hash, Live, Noted};
+use super::trouble::Trouble;
 use crate::rules::{Caller, Scope};
 use crate::server::clock::Clock;
-use crate::wire::id::Slug;
+use crate::wire::id::{AgentId, Slug};
 
 /// All live keys and all projects.
 #[derive(Debug)]
@@ -22,71 +24,119 @@ pub(super) struct Keyring {
     known: RwLock<Known>,
     reread: watch::Sender<u64>,
     clock: Clock,
+    trouble: Arc<Trouble>,
 }
 
 #[derive(Debug, Default)]
 struct Known {
     by_hash: HashMap<Hash, Arc<Entry>>,
-    live: HashSet<i64>,
+    by_key: HashMap<i64, Arc<Entry>>,
     projects: BTreeSet<Slug>,
 }
 
 #[derive(Debug)]
 struct Entry {
     caller: Arc<Caller>,
-    /// Milliseconds; 0: never.
-    used: AtomicI64,
-    /// What the database says of `used`.
-    noted: AtomicI64,
+    made_at: i64,
+    /// Milliseconds, here and below; 0: never.
+    first_used: AtomicI64,
+    last_used: AtomicI64,
+    tools_listed: AtomicI64,
+    /// What the database says of it.
+    noted: Mutex<Noted>,
 }
 
 impl Entry {
     fn new(live: Live) -> Self {
-        let noted = AtomicI64::new(live.last_used);
-        Self { caller: Arc::new(live.caller), used: AtomicI64::new(live.last_used), noted }
+        Self {
+            caller: Arc::new(live.caller),
+            made_at: live.made_at,
+            first_used: AtomicI64::new(live.noted.first_used),
+            last_used: AtomicI64::new(live.noted.last_used),
+            tools_listed: AtomicI64::new(live.noted.tools_listed),
+            noted: Mutex::new(live.noted),
+        }
     }
+
+    /// The same key, let into one more room: how it was used stays known, also where the database does not know yet.
+    fn after(self, old: &Self) -> Self {
+        let uses = old.now();
+        self.first_used.store(uses.first_used, Ordering::Relaxed);
+        self.last_used.store(uses.last_used, Ordering::Relaxed);
+        self.tools_listed.store(uses.tools_listed, Ordering::Relaxed);
+        self
+    }
+
+    fn used(&self, at: i64) {
+        first(&self.first_used, at);
+        self.last_used.fetch_max(at, Ordering::Relaxed);
+    }
+
+    fn now(&self) -> Noted {
+        Noted {
+            first_used: self.first_used.load(Ordering::Relaxed),
+            last_used: self.last_used.load(Ordering::Relaxed),
+            tools_listed: self.tools_listed.load(Ordering::Relaxed),
+        }
+    }
+
+    fn noted(&self) -> MutexGuard<'_, Noted> {
+        self.noted.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Notes a moment unless there was one.
+fn first(moment: &AtomicI64, at: i64) {
+    let _ = moment.compare_exchange(0, at, Ordering::Relaxed, Ordering::Relaxed);
 }
 
 impl Keyring {
     /// Reads all keys over a connection of its own.
-    pub(super) fn read(connection: Connection, clock: Clock) -> rusqlite::Result<Self> {
-        let known = Known::read(&connection, None)?;
+    pub(super) fn read(
+        connection: Connection,
+        clock: Clock,
+        trouble: Arc<Trouble>,
+    ) -> rusqlite::Result<Self> {
+        let known = RwLock::new(Known::read(&connection, None)?);
         let (reread, _) = watch::channel(0);
-        Ok(Self { connection: Mutex::new(Some(connection)), known: RwLock::new(known), reread, clock })
+        Ok(Self { connection: Mutex::new(Some(connection)), known, reread, clock, trouble })
     }
 
-    /// Whose token this is. What memory does not know is looked up in the database.
-    pub(super) fn authenticate(&self, token: &str) -> Option<Arc<Caller>> {
-        let hash = keys::hash(token)?;
-        let found = self.with_known(|known| known.by_hash.get(&hash).cloned());
-        let entry = found.or_else(|| self.look_up(&hash))?;
-        entry.used.fetch_max(self.clock.now().timestamp_millis(), Ordering::Relaxed);
+    /// Whose token this is, as far as memory knows.
+    pub(super) fn known(&self, hash: &Hash) -> Option<Arc<Caller>> {
+        let entry = self.with_known(|known| known.by_hash.get(hash).cloned())?;
+        entry.used(self.clock.now().timestamp_millis());
         Some(Arc::clone(&entry.caller))
     }
 
-    fn look_up(&self, hash: &Hash) -> Option<Arc<Entry>> {
+    /// Whose token this is. What memory does not know is looked up in the database, which the thread waits for.
+    pub(super) fn authenticate(&self, hash: &Hash) -> rusqlite::Result<Option<Arc<Caller>>> {
+        if let Some(known) = self.known(hash) {
+            return Ok(Some(known));
+        }
+        self.look_up(hash)
+            .inspect_err(|error| self.trouble.say(error, "an unknown key could not be looked up"))?;
+        Ok(self.known(hash))
+    }
+
+    fn look_up(&self, hash: &Hash) -> rusqlite::Result<()> {
         let connection = self.connection();
-        let live = match keys::live(connection.as_ref()?, Some(hash)) {
-            Ok(live) => live.into_iter().next()?,
-            Err(error) => {
-                tracing::error!(%error, "an unknown key could not be looked up");
-                return None;
-            }
-        };
+        let Some(connection) = connection.as_ref() else { return Ok(()) };
+        let Some(live) = keys::live(connection, Some(hash))?.into_iter().next() else { return Ok(()) };
         let mut known = self.known.write().unwrap_or_else(PoisonError::into_inner);
         // Another look-up of the same key may have been first.
         let entry = known.by_hash.entry(*hash).or_insert_with(|| Arc::new(Entry::new(live)));
         let entry = Arc::clone(entry);
-        known.live.insert(entry.caller.key);
+        known.by_key.insert(entry.caller.key, Arc::clone(&entry));
         if let Scope::Some(projects) = &entry.caller.scope {
             known.projects.extend(projects.iter().cloned());
         }
-        Some(entry)
+        Ok(())
     }
 
     /// Whether the key is not revoked, as far as is known.
     pub(super) fn alive(&self, key: i64) -> bool {
-        self.with_known(|known| known.live.contains(&key))
+        self.with_known(|known| known.by_key.contains_key(&key))
     }
 
     /// Changes whenever keys were read anew.
@@ -98,31 +148,29 @@ impl Keyring {
     pub(super) fn projects(&self, caller: &Caller) -> Vec<Slug> {
         match &caller.scope {
             Scope::All => self.with_known(|known| known.projects.iter().cloned().collect()),
-            Scope::Some(projects) => projects.iter().cloned().collect(), // a key's projects are made with it
+            Scope::Some(projects) => projects.iter().cloned().collect(), // a key's projects are made before it may enter them
         }
     }
 
-    /// Whether the project exists and the caller may enter it. What memory does not know is looked up.
-    pub(super) fn sees(&self, caller: &Caller, project: &Slug) -> bool {
-        if !caller.scope.holds(project) {
-            return false;
-        }
-        if self.with_known(|known| known.projects.contains(project)) {
-            return true;
+    /// Whether the project exists, as far as memory knows.
+    pub(super) fn is_known(&self, project: &Slug) -> bool {
+        self.with_known(|known| known.projects.contains(project))
+    }
+
+    /// Whether the project exists. What memory does not know is looked up, which the thread waits for.
+    pub(super) fn exists(&self, project: &Slug) -> rusqlite::Result<bool> {
+        if self.is_known(project) {
+            return Ok(true);
         }
         let connection = self.connection();
-        match connection.as_ref().map(|connection| keys::is_project(connection, project)) {
-            Some(Ok(true)) => {
-                let mut known = self.known.write().unwrap_or_else(PoisonError::into_inner);
-                known.projects.insert(project.clone());
-                true
-            }
-            Some(Err(error)) => {
-                tracing::error!(%error, "an unknown project could not be looked up");
-                false
-            }
-            Some(Ok(false)) | None => false,
+        let Some(connection) = connection.as_ref() else { return Ok(false) };
+        let found = keys::is_project(connection, project)
+            .inspect_err(|error| self.trouble.say(error, "an unknown project could not be looked up"))?;
+        if found {
+            let mut known = self.known.write().unwrap_or_else(PoisonError::into_inner);
+            known.projects.insert(project.clone());
         }
+        Ok(found)
     }
 
     /// Reads everything anew, because another process has written.
@@ -136,25 +184,55 @@ impl Keyring {
         Ok(())
     }
 
-    /// The keys whose last use the database does not know, once it is `behind` by this much: key and time.
-    pub(super) fn unnoted(&self, behind: Duration) -> Vec<(i64, i64)> {
-        let behind = i64::try_from(behind.as_millis()).unwrap_or(i64::MAX);
+    /// The app behind this key has asked which tools there are.
+    pub(super) fn tools_listed(&self, key: i64) {
+        let now = self.clock.now().timestamp_millis();
+        self.with_known(|known| {
+            if let Some(entry) = known.by_key.get(&key) {
+                first(&entry.tools_listed, now);
+            }
+        });
+    }
+
+    /// The owner's agents that have a live key for the room, in the order of their ids, each with its newest.
+    pub(super) fn agents(&self, owner: &Slug, project: &Slug) -> Vec<Keyed> {
+        let mut newest: BTreeMap<AgentId, Keyed> = BTreeMap::new();
+        self.with_known(|known| {
+            for entry in known.by_key.values() {
+                let caller = &entry.caller;
+                let Some(agent) = &caller.agent else { continue };
+                let older = newest.get(agent).is_some_and(|other| other.key > caller.key);
+                if older || caller.owner != *owner || !caller.scope.holds(project) {
+                    continue;
+                }
+                let Noted { first_used, tools_listed, .. } = entry.now();
+                let (agent, made_at) = (agent.clone(), entry.made_at);
+                let keyed = Keyed { key: caller.key, agent, made_at, first_used, tools_listed };
+                newest.insert(keyed.agent.clone(), keyed);
+            }
+        });
+        newest.into_values().collect()
+    }
+
+    /// The keys of whose use the database does not know: anything that was the first of its kind, and a last use
+    /// once it is `behind` by this much.
+    pub(super) fn unnoted(&self, behind: Duration) -> Vec<(i64, Noted)> {
+        let behind = i64::try_from(behind.as_millis()).unwrap_or(i64::MAX).max(1);
         let due = |entry: &Arc<Entry>| {
-            let used = entry.used.load(Ordering::Relaxed);
-            let noted = entry.noted.load(Ordering::Relaxed);
-            let first = noted == 0 && used > 0;
-            (first || used.saturating_sub(noted) >= behind.max(1)).then_some((entry.caller.key, used))
+            let (now, noted) = (entry.now(), *entry.noted());
+            let first = (now.first_used, now.tools_listed) != (noted.first_used, noted.tools_listed);
+            let late = now.last_used.saturating_sub(noted.last_used) >= behind;
+            (first || late).then_some((entry.caller.key, now))
         };
-        self.with_known(|known| known.by_hash.values().filter_map(due).collect())
+        self.with_known(|known| known.by_key.values().filter_map(due).collect())
     }
 
     /// The database knows of these uses now.
-    pub(super) fn noted(&self, uses: &[(i64, i64)]) {
-        let uses: HashMap<i64, i64> = uses.iter().copied().collect();
+    pub(super) fn noted(&self, uses: &[(i64, Noted)]) {
         self.with_known(|known| {
-            for entry in known.by_hash.values() {
-                if let Some(at) = uses.get(&entry.caller.key) {
-                    entry.noted.store(*at, Ordering::Relaxed);
+            for (key, noted) in uses {
+                if let Some(entry) = known.by_key.get(key) {
+                    *entry.noted() = *noted;
                 }
             }
         });
@@ -180,10 +258,13 @@ impl Known {
         let mut known =
             Self { projects: keys::projects(connection)?.into_iter().collect(), ..Self::default() };
         for live in keys::live(connection, None)? {
-            known.live.insert(live.caller.key);
-            let kept = old.and_then(|old| old.get(&live.hash)).filter(|entry| *entry.caller == live.caller);
-            let hash = live.hash;
-            let entry = kept.cloned().unwrap_or_else(|| Arc::new(Entry::new(live)));
+            let (hash, old) = (live.hash, old.and_then(|old| old.get(&live.hash)));
+            let entry = match old {
+                Some(old) if *old.caller == live.caller => Arc::clone(old),
+                Some(old) => Arc::new(Entry::new(live).after(old)),
+                None => Arc::new(Entry::new(live)),
+            };
+            known.by_key.insert(entry.caller.key, Arc::clone(&entry));
             known.by_hash.insert(hash, entry);
         }
         Ok(known)
@@ -199,6 +280,52 @@ mod tests {
     use crate::rules::Kind;
     use crate::server::store::keys::{Holder, KeyStore, NewKey};
     use crate::server::store::{Options, Store};
+
+    #[tokio::test]
+    async fn a_look_up_that_takes_long_holds_up_nobody_else() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("room.db");
+        let store = Store::open(&path, Options::default()).unwrap();
+        let key = NewKey {
+            kind: Kind::Person,
+            holder: Holder::Owner("acme".parse().unwrap()),
+            scope: Scope::All,
+            task: None,
+            label: None,
+        };
+        let token = KeyStore::open(&path).unwrap().create(&key, chrono::Utc::now()).unwrap();
+        let caller = store.authenticate(token.as_str()).unwrap();
+        // Another thread is at the database until it is told to leave it.
+        let (leave, left) = std::sync::mpsc::channel();
+        let (there, is_there) = std::sync::mpsc::channel();
+        let keyring = Arc::clone(&store.0.keyring);
+        let busy = std::thread::spawn(move || {
+            let _connection = keyring.connection();
+            there.send(()).unwrap();
+            left.recv_timeout(Duration::from_secs(10)).is_ok()
+        });
+        is_there.recv().unwrap();
+        let unknown = |n: u32| format!("prk_{n:043}");
+        let mut asked = tokio::task::JoinSet::new();
+        for n in 0..50 {
+            let (looks, enters, caller) = (store.clone(), store.clone(), Arc::clone(&caller));
+            asked.spawn(async move { looks.look_up(&unknown(n)).await.unwrap().is_none() });
+            asked.spawn(async move { !enters.enters(&caller, &"absent".parse().unwrap()).await.unwrap() });
+        }
+        // This runtime has one thread, and it still runs.
+        for _ in 0..100 {
+            tokio::task::yield_now().await;
+        }
+        assert_eq!(asked.len(), 100);
+        assert!(asked.try_join_next().is_none(), "nobody has an answer yet");
+        assert!(
+            store.look_up(token.as_str()).await.unwrap().is_some(),
+            "what memory knows needs no database"
+        );
+        leave.send(()).unwrap();
+        assert!(busy.join().unwrap(), "the runtime's thread was held up");
+        assert!(asked.join_all().await.into_iter().all(|unknown| unknown));
+    }
 
     #[test]
     fn a_key_that_is_revoked_while_the_room_opens_is_not_missed() {

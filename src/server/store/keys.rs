@@ -127,7 +127,7 @@ pub enum KeyError {
 #[derive(Debug)]
 pub struct KeyStore {
     database: Database,
-    connection: Connection,
+    pub(super) connection: Connection,
 }
 
 impl KeyStore {
@@ -259,21 +259,35 @@ fn moment(row: &Row<'_>, column: &str) -> rusqlite::Result<Option<Time>> {
 pub(super) struct Live {
     pub(super) hash: Hash,
     pub(super) caller: Caller,
-    /// Milliseconds; 0: never.
+    pub(super) made_at: i64,
+    pub(super) noted: Noted,
+}
+
+/// What the room notes of a key's use. Milliseconds; 0: never.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(super) struct Noted {
+    pub(super) first_used: i64,
     pub(super) last_used: i64,
+    pub(super) tools_listed: i64,
 }
 
 /// All live keys, or the one with this hash.
 pub(super) fn live(connection: &Connection, hash: Option<&Hash>) -> rusqlite::Result<Vec<Live>> {
     let mut select = connection.prepare_cached(&format!(
-        "SELECT {COLUMNS}, c.hash, coalesce(c.last_used_at, 0) AS last_used {TABLES}
+        "SELECT {COLUMNS}, c.hash, c.made_at, coalesce(c.first_used_at, 0) AS first_used,
+            coalesce(c.last_used_at, 0) AS last_used, coalesce(c.tools_listed_at, 0) AS tools_listed {TABLES}
          WHERE c.revoked_at IS NULL AND (?1 IS NULL OR c.hash = ?1)"
     ))?;
     let mut rows = select.query([hash])?;
     let mut found = Vec::new();
     while let Some(row) = rows.next()? {
-        let live = Live { hash: row.get("hash")?, caller: caller(row)?, last_used: row.get("last_used")? };
-        found.push(live);
+        let noted = Noted {
+            first_used: row.get("first_used")?,
+            last_used: row.get("last_used")?,
+            tools_listed: row.get("tools_listed")?,
+        };
+        let (hash, caller, made_at) = (row.get("hash")?, caller(row)?, row.get("made_at")?);
+        found.push(Live { hash, caller, made_at, noted });
     }
     Ok(found)
 }
@@ -318,14 +332,17 @@ pub(super) fn is_project(connection: &Connection, project: &Slug) -> rusqlite::R
     connection.prepare_cached("SELECT 1 FROM projects WHERE slug = ?1")?.exists([project.as_str()])
 }
 
-/// Notes when keys were last used; never back in time.
-pub(super) fn note_uses(connection: &mut Connection, uses: &[(i64, i64)]) -> rusqlite::Result<()> {
+/// Notes how keys were used: what was first stays, what was last never goes back in time.
+pub(super) fn note_uses(connection: &mut Connection, uses: &[(i64, Noted)]) -> rusqlite::Result<()> {
     let step = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
-    for (key, at) in uses {
+    for (key, noted) in uses {
         step.prepare_cached(
-            "UPDATE credentials SET last_used_at = ?2 WHERE id = ?1 AND coalesce(last_used_at, 0) < ?2",
+            "UPDATE credentials SET last_used_at = nullif(max(coalesce(last_used_at, 0), ?2), 0),
+                first_used_at = coalesce(first_used_at, nullif(?3, 0)),
+                tools_listed_at = coalesce(tools_listed_at, nullif(?4, 0))
+             WHERE id = ?1",
         )?
-        .execute(params![key, at])?;
+        .execute(params![key, noted.last_used, noted.first_used, noted.tools_listed])?;
     }
     step.commit()
 }

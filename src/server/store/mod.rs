@@ -1,29 +1,39 @@
 //! All that the room keeps: one type with a method per question, and the only place with SQL.
 
+mod agents;
+mod answers;
 mod events;
 mod file;
+mod grants;
 mod keyring;
 pub mod keys;
 mod pulses;
 mod runs;
+mod trouble;
 mod writer;
 
-use std::path::Path;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, mpsc};
+use std::thread::JoinHandle;
 use std::time::Duration;
 
 use rusqlite::Connection;
-use tokio::sync::{broadcast, oneshot, watch};
+use tokio::sync::{oneshot, watch};
 
+pub use self::answers::{CallError, OpenError, Picture, RunSent, Start, Subscription};
 pub use self::events::{Behind, Events};
+pub(in crate::server) use self::file::lock_file;
 use self::file::{Database, words};
 use self::keyring::Keyring;
 use self::pulses::Rooms;
 pub use self::runs::PAGE_MAX;
+use self::trouble::Trouble;
 use self::writer::{Answer, Job, Writer};
 use super::clock::Clock;
+use super::metrics::Metrics;
 use crate::rules::{self, Caller, Refusal};
-use crate::wire::Time;
 use crate::wire::feed::{FRAME_MAX, Snapshot};
 use crate::wire::id::Slug;
 use crate::wire::pulse::{Pulse, PulseReport};
@@ -67,67 +77,20 @@ impl Default for Options {
     }
 }
 
-/// Why a call to the store was not done. `Display` is for whoever called.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum CallError {
-    /// The call is at fault; the text names all its faults.
-    #[error("{0}")]
-    Refused(#[from] Refusal),
-    /// The room is at fault; nothing was stored, and the same call may succeed later.
-    #[error("{0}")]
-    Storage(String),
-}
-
-/// Why a database can't be used. `Display`: path, cause and remedy, in one sentence.
-#[derive(Debug, thiserror::Error)]
-#[error("{0}")]
-pub struct OpenError(String);
-
-/// A run's record, as it goes to the watchers of its owner alone.
-#[derive(Debug, Clone)]
-pub struct RunSent {
-    /// Whose eyes it is for.
-    pub owner: Slug,
-    /// A whole run frame as JSON.
-    pub text: Arc<str>,
-}
-
-/// Where a watcher begins.
+/// A database that no other room can open any more, but that is not opened itself yet.
 #[derive(Debug)]
-pub enum Start {
-    /// Where it left off: what it missed are the first of [`Subscription::events`].
-    Resumed,
-    /// The room as it is.
-    Snapshot(Arc<Picture>),
+pub struct Claim {
+    database: Database,
+    lock: file::Lock,
 }
 
-/// The room at one moment, for all watchers that come before the next.
-#[derive(Debug)]
-pub struct Picture {
-    /// The last event that the picture contains.
-    pub seq: u64,
-    /// Every agent's pulse as JSON, in the order of their ids, without intents that have run out.
-    pub pulses: Arc<[Arc<str>]>,
-    /// The newest events, oldest first, whole frames as JSON: as many as fit into one `recent` frame.
-    pub recent: Arc<[Arc<str>]>,
-}
-
-/// A watcher's place in a room: made under the lock that the publisher takes, so nothing is between
-/// `start` and the first of `events`.
-#[derive(Debug)]
-pub struct Subscription {
-    /// Which database the numbers belong to.
-    pub epoch: Arc<str>,
-    /// The room's newest event.
-    pub seq: u64,
-    /// The room's clock.
-    pub server_time: Time,
-    /// What to send first.
-    pub start: Start,
-    /// Everything after the picture, or after where the watcher left off.
-    pub events: Events,
-    /// Records of runs from now on, of all owners: send on only the watcher's own, and only to a person.
-    pub runs: broadcast::Receiver<RunSent>,
+impl Claim {
+    /// Looks at what is at `path`, makes the file where it is missing, and locks it against a second room.
+    pub fn take(path: &Path) -> Result<Self, OpenError> {
+        let database = Database::prepare(path)?;
+        let lock = database.lock()?;
+        Ok(Self { database, lock })
+    }
 }
 
 /// The room's memory and its database. Cheap to clone.
@@ -145,13 +108,23 @@ struct Inner {
     /// Those who wait for the reader wait here, in order, and not on a thread each.
     turn: tokio::sync::Mutex<()>,
     jobs: mpsc::Sender<Job>,
+    writer: JoinHandle<()>,
+    closing: AtomicBool,
+    looking_up: Arc<tokio::sync::Mutex<()>>,
+    trouble: Arc<Trouble>,
+    metrics: Arc<Metrics>,
+    paths: [PathBuf; 2],
 }
 
 impl Store {
     /// Opens the database at `path`, or makes it, and locks it against a second room.
     pub fn open(path: &Path, options: Options) -> Result<Self, OpenError> {
-        let database = Database::prepare(path)?;
-        let lock = database.lock()?;
+        Self::open_claimed(Claim::take(path)?, options)
+    }
+
+    /// Opens the database that was claimed.
+    pub fn open_claimed(claim: Claim, options: Options) -> Result<Self, OpenError> {
+        let Claim { database, lock } = claim;
         let connection = database.open_whole()?;
         let wrong = |e: rusqlite::Error| database.explained(&e);
         if let Some(largest) = options.largest {
@@ -164,7 +137,9 @@ impl Store {
         // Before the keys are read: one that is revoked from here on is seen as a change.
         let seen = writer::data_version(&connection).map_err(wrong)?;
         let rooms = Rooms::read(&connection, Arc::clone(&epoch), options.clone()).map_err(wrong)?;
-        let keyring = Keyring::read(database.open_to_read()?, options.clock.clone()).map_err(wrong)?;
+        let (trouble, metrics) = (Arc::new(Trouble::default()), Arc::new(Metrics::default()));
+        let keyring = Keyring::read(database.open_to_read()?, options.clock.clone(), Arc::clone(&trouble))
+            .map_err(wrong)?;
         let (rooms, keyring) = (Arc::new(rooms), Arc::new(keyring));
         let reader = Arc::new(Mutex::new(Some(database.open_to_read()?)));
         let (jobs, receiver) = mpsc::channel();
@@ -174,11 +149,18 @@ impl Store {
             keyring: Arc::clone(&keyring),
             options: options.clone(),
             seen,
+            trouble: Arc::clone(&trouble),
+            metrics: Arc::clone(&metrics),
             lock,
         };
-        std::thread::Builder::new()
+        let writer = std::thread::Builder::new()
             .name("room-writer".to_owned())
-            .spawn(move || writer.work(&receiver))
+            .spawn(move || {
+                // A fault of ours; what it was has gone to stderr.
+                if catch_unwind(AssertUnwindSafe(|| writer.work(&receiver))).is_err() {
+                    tracing::error!("the room has broken down and takes no more calls: restart it");
+                }
+            })
             .map_err(|e| OpenError(format!("the room's writing thread can't be started: {e}")))?;
         Ok(Self(Arc::new(Inner {
             epoch,
@@ -188,7 +170,30 @@ impl Store {
             reader,
             turn: tokio::sync::Mutex::default(),
             jobs,
+            writer,
+            closing: AtomicBool::new(false),
+            looking_up: Arc::default(),
+            trouble,
+            metrics,
+            paths: database.paths(),
         })))
+    }
+
+    /// Whether it takes calls: not once it is closed, nor after its writing thread has failed.
+    pub fn works(&self) -> bool {
+        !self.0.writer.is_finished()
+    }
+
+    /// What the room counts.
+    pub(super) fn metrics(&self) -> &Arc<Metrics> {
+        &self.0.metrics
+    }
+
+    /// Sizes of the database file and of its log, in bytes.
+    pub(super) async fn sizes(&self) -> [u64; 2] {
+        let [file, log] = &self.0.paths;
+        let (file, log) = tokio::join!(tokio::fs::metadata(file), tokio::fs::metadata(log));
+        [file, log].map(|found| found.map_or(0, |found| found.len()))
     }
 
     /// Which database this is: random, made with it.
@@ -201,10 +206,24 @@ impl Store {
         &self.0.options.clock
     }
 
-    /// Whose token this is; `None` for an unknown or revoked one. An unknown one is looked up in the
-    /// database first, so that a new key works at once.
+    /// Whose token this is, as far as memory knows.
+    pub fn known(&self, token: &str) -> Option<Arc<Caller>> {
+        self.0.keyring.known(&keys::hash(token)?)
+    }
+
+    /// Whose token this is; `None` for an unknown or revoked one. What memory does not know is looked up in the
+    /// database, so that a new key works at once. One look-up at a time: strangers must not take every thread.
+    pub async fn look_up(&self, token: &str) -> Result<Option<Arc<Caller>>, CallError> {
+        let Some(hash) = keys::hash(token) else { return Ok(None) };
+        if let Some(known) = self.0.keyring.known(&hash) {
+            return Ok(Some(known));
+        }
+        self.patiently(move |keyring| keyring.authenticate(&hash)).await
+    }
+
+    /// [`Store::look_up`] for a thread that may wait.
     pub fn authenticate(&self, token: &str) -> Option<Arc<Caller>> {
-        self.0.keyring.authenticate(token)
+        self.0.keyring.authenticate(&keys::hash(token)?).ok()?
     }
 
     /// Whether the key is still good.
@@ -222,12 +241,24 @@ impl Store {
         self.0.keyring.projects(caller)
     }
 
-    /// Whether the project exists and the caller may enter it.
-    pub fn sees(&self, caller: &Caller, project: &Slug) -> bool {
-        self.0.keyring.sees(caller, project)
+    /// Whether the project exists and the caller may enter it. What memory does not know is looked up.
+    pub async fn enters(&self, caller: &Caller, project: &Slug) -> Result<bool, CallError> {
+        if !caller.scope.holds(project) {
+            return Ok(false);
+        }
+        if self.0.keyring.is_known(project) {
+            return Ok(true);
+        }
+        let project = project.clone();
+        self.patiently(move |keyring| keyring.exists(&project)).await
     }
 
-    /// What to answer where [`Store::sees`] says no, or where the text is no slug at all.
+    /// [`Store::enters`] for a thread that may wait.
+    pub fn sees(&self, caller: &Caller, project: &Slug) -> bool {
+        caller.scope.holds(project) && self.0.keyring.exists(project).unwrap_or_default()
+    }
+
+    /// What to answer where [`Store::enters`] says no, or where the text is no slug at all.
     pub fn no_such_project(&self, caller: &Caller, project: &str) -> Refusal {
         rules::no_such_project(project, &self.projects(caller))
     }
@@ -239,13 +270,13 @@ impl Store {
         caller: Arc<Caller>,
         report: PulseReport,
     ) -> Result<Option<Arc<Pulse>>, CallError> {
-        self.enter(&caller, &report.project)?;
+        self.enter(&caller, &report.project).await?;
         self.ask(|answer| Job::Pulse { caller, report: Box::new(report), answer }).await
     }
 
     /// Takes a runner's report of a run. Answers after the record is durable.
     pub async fn report_run(&self, caller: Arc<Caller>, report: RunReport) -> Result<Run, CallError> {
-        self.enter(&caller, &report.project)?;
+        self.enter(&caller, &report.project).await?;
         self.ask(|answer| Job::Run { caller, report, answer }).await
     }
 
@@ -290,6 +321,7 @@ impl Store {
     /// come later are answered with an error.
     pub async fn close(&self) {
         let (closed, done) = oneshot::channel();
+        self.0.closing.store(true, Ordering::Relaxed);
         self.0.keyring.close();
         let reader = Arc::clone(&self.0.reader);
         // A page may still be being read; waiting for it is not for this thread.
@@ -300,17 +332,50 @@ impl Store {
     }
 
     /// The same refusal for a project that does not exist and for one that is not the caller's to enter.
-    fn enter(&self, caller: &Caller, project: &Slug) -> Result<(), CallError> {
-        if self.sees(caller, project) {
+    async fn enter(&self, caller: &Caller, project: &Slug) -> Result<(), CallError> {
+        if self.enters(caller, project).await? {
             return Ok(());
         }
         Err(self.no_such_project(caller, project.as_str()).into())
     }
 
+    /// Ends the writing thread as a fault of ours would.
+    #[cfg(test)]
+    pub(super) fn break_down(&self) {
+        let _ = self.0.jobs.send(Job::Panic);
+    }
+
     async fn ask<T>(&self, job: impl FnOnce(Answer<T>) -> Job) -> Result<T, CallError> {
         let (answer, answered) = oneshot::channel();
-        self.0.jobs.send(job(answer)).map_err(|_| stopping())?;
-        answered.await.unwrap_or_else(|_| Err(stopping()))
+        self.0.jobs.send(job(answer)).map_err(|_| self.gone())?;
+        answered.await.unwrap_or_else(|_| Err(self.gone()))
+    }
+
+    /// Why there is no answer.
+    fn gone(&self) -> CallError {
+        if self.0.closing.load(Ordering::Relaxed) {
+            return stopping();
+        }
+        let why =
+            "the room has broken down and takes no more calls; tell whoever runs the room to restart it";
+        CallError::Storage(why.to_owned())
+    }
+
+    /// Asks the keyring what may take it to the database, on a thread that may wait; one at a time.
+    async fn patiently<T: Send + 'static>(
+        &self,
+        question: impl FnOnce(&Keyring) -> rusqlite::Result<T> + Send + 'static,
+    ) -> Result<T, CallError> {
+        self.0.metrics.look_ups.add(1);
+        // Held by the look-up itself: it goes on where whoever asked has gone.
+        let alone = Arc::clone(&self.0.looking_up).lock_owned().await;
+        let keyring = Arc::clone(&self.0.keyring);
+        let look = move || {
+            let _alone = alone;
+            question(&keyring)
+        };
+        let asked = tokio::task::spawn_blocking(look).await;
+        asked.map_err(|_| stopping())?.map_err(|error| CallError::Storage(words(&error)))
     }
 
     /// Asks the database on a thread that may wait.
@@ -318,11 +383,11 @@ impl Store {
         &self,
         question: impl FnOnce(&Connection) -> rusqlite::Result<T> + Send + 'static,
     ) -> Result<T, CallError> {
-        let reader = Arc::clone(&self.0.reader);
+        let (reader, trouble) = (Arc::clone(&self.0.reader), Arc::clone(&self.0.trouble));
         let _turn = self.0.turn.lock().await;
         let asked = tokio::task::spawn_blocking(move || match lock(&reader).as_ref() {
             Some(connection) => question(connection).map_err(|error| {
-                tracing::error!(%error, "the database could not be read");
+                trouble.say(&error, "the database could not be read");
                 CallError::Storage(words(&error))
             }),
             None => Err(stopping()),

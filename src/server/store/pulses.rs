@@ -95,6 +95,14 @@ impl Rooms {
         known.unwrap_or_else(|| self.insert(project.clone(), Now::default()))
     }
 
+    /// Every room but this one, in the order of their names.
+    pub(super) fn others(&self, project: &Slug) -> Vec<Arc<Room>> {
+        let rooms = self.by_project.read().unwrap_or_else(PoisonError::into_inner);
+        let mut others: Vec<_> = rooms.values().filter(|room| room.project != *project).cloned().collect();
+        others.sort_by(|a, b| a.project.cmp(&b.project));
+        others
+    }
+
     fn insert(&self, project: Slug, now: Now) -> Arc<Room> {
         let mut rooms = self.by_project.write().unwrap_or_else(PoisonError::into_inner);
         let room = rooms.entry(project.clone()).or_insert_with(|| {
@@ -216,7 +224,7 @@ impl Present {
 }
 
 /// The pulse without an intent that has run out.
-fn current(pulse: &Pulse, now: Time) -> Pulse {
+pub(super) fn current(pulse: &Pulse, now: Time) -> Pulse {
     let intent = pulse.intent.clone().filter(|intent| intent.holds(now));
     Pulse { intent, ..pulse.clone() }
 }

@@ -15,8 +15,10 @@ use super::file::{Lock, words};
 use super::keyring::Keyring;
 use super::pulses::{self, Event, Rooms};
 use super::runs::{self, Untaken};
+use super::trouble::Trouble;
 use super::{CallError, Options, keys};
 use crate::rules::{self, Caller, Standing};
+use crate::server::metrics::Metrics;
 use crate::wire::id::{AgentId, Slug};
 use crate::wire::pulse::{Pulse, PulseReport};
 use crate::wire::run::{Run, RunReport};
@@ -43,6 +45,9 @@ pub(super) enum Job {
     Synchronous(Answer<i64>),
     /// Ends the thread after everything that was asked before.
     Close(oneshot::Sender<()>),
+    /// Ends the thread as a fault of ours would.
+    #[cfg(test)]
+    Panic,
 }
 
 /// What became of one call of a batch, before anybody is told.
@@ -80,6 +85,8 @@ pub(super) struct Writer {
     pub(super) options: Options,
     /// What `PRAGMA data_version` said on this connection before the keys were last read.
     pub(super) seen: i64,
+    pub(super) trouble: Arc<Trouble>,
+    pub(super) metrics: Arc<Metrics>,
     /// Given back when the thread ends, after the connection.
     pub(super) lock: Lock,
 }
@@ -130,6 +137,8 @@ impl Writer {
                 let read = self.connection.pragma_query_value(None, "synchronous", |row| row.get(0));
                 let _ = answer.send(read.map_err(|e| CallError::Storage(words(&e))));
             }
+            #[cfg(test)]
+            Job::Panic => panic!("asked to by a test"),
             call @ (Job::Pulse { .. } | Job::Run { .. }) => calls.push(call),
         }
         None
@@ -141,29 +150,34 @@ impl Writer {
         let done = match self.commit(&calls) {
             Ok(done) => done,
             Err(error) => {
-                tracing::error!(%error, calls = calls.len(), "the database did not take a batch");
+                self.trouble.say(&error, "the database did not take a batch");
                 let failed = || Err(Undone::Call(CallError::Storage(words(&error))));
                 calls.iter().map(|_| failed()).collect()
             }
         };
+        let (mut stored, mut failed) = (false, false);
         let mut answers: Vec<Box<dyn FnOnce()>> = Vec::with_capacity(calls.len());
         for (call, done) in calls.into_iter().zip(done) {
             let done = done.map_err(|undone| match undone {
                 Undone::Call(error) => error,
                 Undone::Sql(error) => {
-                    tracing::error!(%error, "the database did not take a call");
+                    failed = true;
+                    self.trouble.say(&error, "the database did not take a call");
                     CallError::Storage(words(&error))
                 }
             });
             match (call, done) {
                 (Job::Pulse { answer, .. }, Ok(Done::Pulse(pulse, event))) => {
                     if let Some(event) = event {
+                        stored = true;
+                        self.metrics.events.add(1);
                         self.rooms.room(&event.project).apply(event);
                     }
                     answers.push(Box::new(move || drop(answer.send(Ok(pulse)))));
                 }
                 (Job::Run { answer, .. }, Ok(Done::Run(run, tell))) => {
                     if let Some((project, sent)) = tell {
+                        stored = true;
                         self.rooms.room(&project).tell_run(sent);
                     }
                     answers.push(Box::new(move || drop(answer.send(Ok(run)))));
@@ -177,6 +191,9 @@ impl Writer {
                 // A call's outcome is of the call's kind.
                 _ => {}
             }
+        }
+        if stored && !failed {
+            self.trouble.over();
         }
         for answer in answers {
             answer();
@@ -210,7 +227,9 @@ impl Writer {
         for project in touched {
             events::prune(&whole, project, self.options.events_kept)?;
         }
+        let began = Instant::now();
         whole.commit()?;
+        self.metrics.batch(calls.len(), began.elapsed());
         Ok(done)
     }
 
@@ -219,10 +238,10 @@ impl Writer {
         match data_version(&self.connection) {
             Ok(now) if now != self.seen => match self.keyring.reread() {
                 Ok(()) => self.seen = now,
-                Err(error) => tracing::error!(%error, "the keys could not be read anew; trying again"),
+                Err(error) => self.trouble.say(&error, "the keys could not be read anew; trying again"),
             },
             Ok(_) => {}
-            Err(error) => tracing::error!(%error, "the database can't be asked for changes"),
+            Err(error) => self.trouble.say(&error, "the database can't be asked for changes"),
         }
         self.note_uses(self.options.use_noted);
     }
@@ -234,7 +253,7 @@ impl Writer {
         }
         match keys::note_uses(&mut self.connection, &uses) {
             Ok(()) => self.keyring.noted(&uses),
-            Err(error) => tracing::warn!(%error, "when keys were last used could not be noted"),
+            Err(error) => self.trouble.say(&error, "when keys were used could not be noted"),
         }
     }
 }
@@ -281,7 +300,8 @@ impl Batch<'_> {
                 let taken = runs::take(part, caller, agent, project, report, now)?;
                 Ok(Done::Run(taken.run, taken.tell))
             }
-            Job::Synchronous(_) | Job::Close(_) => Err(rusqlite::Error::InvalidQuery.into()),
+            // Done at once, not in a batch.
+            _ => Err(rusqlite::Error::InvalidQuery.into()),
         }
     }
 }

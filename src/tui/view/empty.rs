@@ -8,7 +8,9 @@ use super::{Parts, text};
 use crate::picture::Connection;
 use crate::shown;
 use crate::tui::model::{Layout, Model};
-use crate::wire::LOCAL_ROOM;
+use crate::tui::theme::Theme;
+use crate::wire::agent::Standing;
+use crate::wire::{LOCAL_ROOM, Time};
 
 /// Draws the page with its next step.
 pub fn draw(canvas: &mut Canvas<'_>, model: &Model, parts: &Parts) {
@@ -18,50 +20,20 @@ pub fn draw(canvas: &mut Canvas<'_>, model: &Model, parts: &Parts) {
     let title = if narrow { Line::from(Span::styled(project.clone(), theme.focus)) } else { Line::from("") };
     let area = ratatui::layout::Rect { y: 1, height: 1, ..canvas.area() };
     canvas.rule(area, 0, &title, &Line::from(""));
-    let mut page =
-        Page { out: vec![Line::default()], width: usize::from(area.width).saturating_sub(2), narrow };
-    let server = shown::line(&model.server);
-    let owner = model.owner.as_deref().map_or("OWNER".into(), |owner| text(model, owner));
-    let key = format!(
-        "export PRICKLE_TOKEN=\"$(prickle key create --kind client --agent {owner}/builder --project {project})\""
-    );
-    let there = if model.server == LOCAL_ROOM { String::new() } else { format!(" --server {server}") };
-    let pulse = format!("prickle pulse --project {project} --doing \"trying prickle\"{there}");
-    let serve = match model.server.strip_prefix("http://").filter(|_| model.server != LOCAL_ROOM) {
-        Some(address) => format!("prickle serve --addr {}", shown::line(address)),
-        None => "prickle serve".into(),
+    let body = ratatui::layout::Rect { y: 2, height: parts.footer.y.saturating_sub(2), ..canvas.area() };
+    let page = |brief: bool| {
+        let width = usize::from(area.width).saturating_sub(2);
+        let mut page = Page { out: vec![Line::default()], width, narrow, theme };
+        write(&mut page, model, &project, brief);
+        page.out
     };
-    match &model.picture.connection {
-        Connection::Live if model.picture.is_whole() => {
-            page.say(&format!("This is the room {project}. Nobody is in it yet."), theme.text);
-            if !narrow {
-                page.say(&format!("It runs on {server}."), theme.muted);
-            }
-            page.blank();
-            page.say("In another terminal, where the room runs:", theme.text);
-            page.blank();
-            page.step("1  Make a key for an agent", &key, theme.text, theme.hint);
-            page.step("2  Report its first pulse", &pulse, theme.text, theme.hint);
-            if !narrow {
-                page.say("This page gives way to the room by itself.", theme.muted);
-                page.blank();
-                page.step("A full room to look at", "prickle demo", theme.text, theme.hint);
-            }
-        }
-        Connection::Live | Connection::Connecting => {
-            page.say(&format!("Asking {server} for the room {project}."), theme.muted);
-        }
-        Connection::Offline { why, .. } => {
-            page.say(&format!("The room at {server} does not answer: {}.", shown::line(why)), theme.text);
-            page.blank();
-            page.step("Start it, where it is to run", &serve, theme.text, theme.hint);
-            page.step("A full room to look at", "prickle demo", theme.text, theme.hint);
-        }
-        Connection::Refused { why, .. } => page.say(&shown::line(why), theme.text),
+    // Where rows are few the next step is worth more than the rest.
+    let mut out = page(false);
+    if out.len() > usize::from(body.height) {
+        out = page(true);
     }
     let glyphs = model.look.glyphs;
-    let lines: Vec<Line<'static>> = page
-        .out
+    let lines: Vec<Line<'static>> = out
         .into_iter()
         .map(|line| {
             line.spans
@@ -70,17 +42,154 @@ pub fn draw(canvas: &mut Canvas<'_>, model: &Model, parts: &Parts) {
                 .collect()
         })
         .collect();
-    let body = ratatui::layout::Rect { y: 2, height: parts.footer.y.saturating_sub(2), ..canvas.area() };
     canvas.lines(body, &lines, 0);
 }
 
-struct Page {
+fn write(page: &mut Page<'_>, model: &Model, project: &str, brief: bool) {
+    let server = shown::line(&model.server);
+    match &model.picture.connection {
+        Connection::Live if model.picture.is_whole() && model.first.here => {
+            own(page, model, project, brief || page.narrow);
+        }
+        Connection::Live if model.picture.is_whole() => elsewhere(page, model, project, brief),
+        Connection::Live | Connection::Connecting => {
+            page.say(&format!("Asking {server} for the room {project}."), page.theme.muted);
+        }
+        Connection::Offline { why, .. } => {
+            page.say(
+                &format!("The room at {server} does not answer: {}.", shown::line(why)),
+                page.theme.text,
+            );
+            page.blank();
+            let serve = match model.server.strip_prefix("http://").filter(|_| model.server != LOCAL_ROOM) {
+                Some(address) => format!("prickle serve --addr {}", shown::line(address)),
+                None => "prickle serve".into(),
+            };
+            page.step("Start it, where it is to run", &serve);
+            page.step("A full room to look at", "prickle demo");
+        }
+        Connection::Refused { why, .. } => page.say(&shown::line(why), page.theme.text),
+    }
+}
+
+/// This machine's own room. `brief`: the next step and how far it is.
+fn own(page: &mut Page<'_>, model: &Model, project: &str, brief: bool) {
+    let host = shown::line(model.server.trim_start_matches("http://"));
+    let agent = newest(model);
+    let named = if model.first.named { format!(" --project {project}") } else { String::new() };
+    let connect = format!("prickle connect claude-code{named}");
+    let pulse = format!("prickle pulse --doing \"trying prickle\"{named}");
+    page.say(&format!("This is your room {project}. Nobody is in it yet."), page.theme.text);
+    if brief {
+        page.blank();
+        match agent {
+            None => {
+                page.say("In another terminal, in the folder of your project:", page.theme.text);
+                page.blank();
+                page.step("Let an agent in", &connect);
+            }
+            Some(agent) if agent.key_first_used_at.is_none() => {
+                page.step("Start it in the shell where PRICKLE_TOKEN is set, and say", SAY);
+            }
+            Some(_) => page.step("It has called the room. Say to it", SAY),
+        }
+        if !page.narrow {
+            list(page, model, project, agent);
+        }
+        return;
+    }
+    page.say(&format!("It runs here, on {host}, until an hour after its last use"), page.theme.muted);
+    page.say("(prickle serve keeps it open for good).", page.theme.muted);
+    page.blank();
+    page.say("In another terminal, in the folder of your project:", page.theme.text);
+    page.blank();
+    page.beside("  1  Let an agent in", &connect);
+    page.beside("", "also: codex  grok  other");
+    page.blank();
+    page.beside("  2  Start it there and say", SAY);
+    page.blank();
+    page.beside("No agent at hand?", &pulse);
+    page.beside("A full room to look at", "prickle demo");
+    page.blank();
+    list(page, model, project, agent);
+}
+
+/// A room that others run, or that was named.
+fn elsewhere(page: &mut Page<'_>, model: &Model, project: &str, brief: bool) {
+    let server = shown::line(&model.server);
+    let owner = model.owner.as_deref().map_or("OWNER".into(), |owner| text(model, owner));
+    let key = format!(
+        "export PRICKLE_TOKEN=\"$(prickle key create --kind client --agent {owner}/builder --project {project})\""
+    );
+    let there = if model.server == LOCAL_ROOM { String::new() } else { format!(" --server {server}") };
+    let pulse = format!("prickle pulse --project {project} --doing \"trying prickle\"{there}");
+    page.say(&format!("This is the room {project}. Nobody is in it yet."), page.theme.text);
+    if !page.narrow {
+        page.say(&format!("It runs on {server}."), page.theme.muted);
+    }
+    page.blank();
+    page.say("In another terminal, where the room runs:", page.theme.text);
+    page.blank();
+    page.step("1  Make a key for an agent", &key);
+    page.step("2  Report its first pulse", &pulse);
+    if !page.narrow && !brief {
+        page.step("A full room to look at", "prickle demo");
+    }
+    if !page.narrow && model.first.agents.is_some() {
+        list(page, model, project, newest(model));
+    }
+}
+
+/// The owner's agent that was let in last: the one that is waited for.
+fn newest(model: &Model) -> Option<&Standing> {
+    model.first.agents.iter().flat_map(|answer| &answer.agents).max_by_key(|agent| agent.key_made_at)
+}
+
+/// How far the agent has come, as a list that fills in by itself; the first step that is missing says what to do.
+fn list(page: &mut Page<'_>, model: &Model, project: &str, agent: Option<&Standing>) {
+    let minute = |at: Time| model.look.zone.minute(at);
+    let you =
+        model.owner.as_deref().map_or(String::new(), |owner| format!(", you are {}", text(model, owner)));
+    page.check(true, "room open", &format!("{}{you}", model.first.open.map_or_else(|| "now".into(), minute)));
+    let Some(agent) = agent else { return page.check(false, "an agent's key", "not yet: let an agent in") };
+    let who = text(model, agent.agent_id.as_str());
+    page.check(true, &who, &format!("{}, its key was made", minute(agent.key_made_at)));
+    let called = match (agent.tools_listed_at, agent.key_first_used_at) {
+        (Some(at), _) => Some((at, "it has read the list of tools")),
+        (None, at) => at.map(|at| (at, "without asking for the tools")),
+    };
+    match called {
+        Some((at, how)) => {
+            page.check(true, "it called the room", &format!("{}, {how}", minute(at)));
+            page.check(false, "its first pulse", "not yet: tell it to report");
+        }
+        None => page.check(false, "it called the room", "not yet: start it where PRICKLE_TOKEN is set"),
+    }
+    if let Some(elsewhere) = agent.elsewhere.first() {
+        let there = shown::line(&elsewhere.project);
+        page.blank();
+        page.step(
+            &format!("{who} reported to {there}, not to {project}:"),
+            &format!("prickle watch {there}"),
+        );
+    }
+}
+
+struct Page<'a> {
     out: Vec<Line<'static>>,
     width: usize,
     narrow: bool,
+    theme: &'a Theme,
 }
 
-impl Page {
+/// What makes an agent report.
+const SAY: &str = "Report your pulse to prickle.";
+/// Columns of what stands before a command on the same row.
+const LABEL: usize = 34;
+/// Columns of what a row of the list is about.
+const ITEM: usize = 22;
+
+impl Page<'_> {
     fn blank(&mut self) {
         self.out.push(Line::default());
     }
@@ -93,7 +202,8 @@ impl Page {
 
     /// A step and its command, alone on its line so that it can be taken whole; too long, it is broken as a shell
     /// joins it again.
-    fn step(&mut self, what: &str, command: &str, text: Style, hint: Style) {
+    fn step(&mut self, what: &str, command: &str) {
+        let (text, hint) = (self.theme.text, self.theme.hint);
         self.say(what, text);
         let indent = if self.narrow { "" } else { "   " };
         let parts = shown::wrap(command, self.width - indent.len() - 2);
@@ -103,5 +213,38 @@ impl Page {
             self.out.push(Line::from(Span::styled(format!(" {indent}{part}{joint}"), hint)));
         }
         self.blank();
+    }
+
+    /// What to do and its command on one row, where the command fits whole; else below each other.
+    fn beside(&mut self, what: &str, command: &str) {
+        let (text, hint) = (self.theme.text, self.theme.hint);
+        if LABEL + shown::width(command) > self.width || shown::width(what) + 2 > LABEL {
+            if !what.is_empty() {
+                self.say(what, text);
+            }
+            for part in shown::wrap(command, self.width.saturating_sub(6)) {
+                self.out.push(Line::from(Span::styled(format!("      {part}"), hint)));
+            }
+            return;
+        }
+        let what = format!(" {what}{}", " ".repeat(LABEL.saturating_sub(shown::width(what))));
+        self.out.push(Line::from(vec![Span::styled(what, text), Span::styled(command.to_owned(), hint)]));
+    }
+
+    /// A row of the list: done or not, what, and when or what to do.
+    fn check(&mut self, done: bool, what: &str, more: &str) {
+        let (sign, style) = if done { ("✓", self.theme.text) } else { ("·", self.theme.hint) };
+        let gap = " ".repeat(ITEM.saturating_sub(shown::width(what)).max(2));
+        let more = shown::wrap(more, self.width.saturating_sub(ITEM + 3).max(20));
+        for (i, part) in more.iter().enumerate() {
+            let line = match i {
+                0 => vec![
+                    Span::styled(format!(" {sign} {what}{gap}"), style),
+                    Span::styled(part.clone(), style),
+                ],
+                _ => vec![Span::styled(format!("{}{part}", " ".repeat(ITEM + 3)), style)],
+            };
+            self.out.push(Line::from(line));
+        }
     }
 }

@@ -1,0 +1,329 @@
+//! `prickle connect`: lets an agent app into the room, and says what to paste so that it reports.
+//!
+//! A server that is merely added is never called. So there are three steps: the server, the lines that make the
+//! agent report without being asked, and the permission to do so without asking.
+
+use std::io::{IsTerminal, Write};
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use super::{App, ConnectArgs, Environment, Reach, local, room};
+use crate::client::CallError;
+use crate::client::http::Http;
+use crate::config::Config;
+use crate::shown;
+use crate::wire::agent::Standing;
+use crate::wire::id::{AgentId, Slug};
+use crate::words::Zone;
+
+/// How often the room is asked how far the agent has come.
+const LOOK_AGAIN: Duration = Duration::from_millis(500);
+
+pub(super) fn run(args: &ConnectArgs, reach: &Reach) -> anyhow::Result<()> {
+    let config = Config::load(reach)?.with_project(args.project.clone());
+    room::warn(&config);
+    let connected = if config.is_local() { here(args, config)? } else { elsewhere(args, &config)? };
+    let mut out = std::io::stdout();
+    out.write_all(connected.steps(args).as_bytes())?;
+    out.flush()?;
+    match connected.watcher {
+        Some(watcher) if out.is_terminal() => {
+            let (agent, project) = (&connected.agent, &connected.project);
+            room::run(follow(&watcher, agent, project))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// An agent that may report now.
+struct Connected {
+    agent: AgentId,
+    project: Slug,
+    /// Where MCP clients find the room.
+    url: String,
+    /// The file with its key.
+    key: PathBuf,
+    /// The key itself, if it is to be shown.
+    token: Option<String>,
+    /// The certificates that the room is trusted by, where the machine's own do not do.
+    ca: Option<PathBuf>,
+    /// What asks the room as the agent's owner; only where there is a key of theirs.
+    watcher: Option<Http>,
+}
+
+/// In this machine's own room: the key is made, or let into the project.
+fn here(args: &ConnectArgs, config: Config) -> anyhow::Result<Connected> {
+    if config.names_a_key() {
+        let text = "a key was named (--token-file, PRICKLE_TOKEN or PRICKLE_TOKEN_FILE), but in this machine's own \
+                    room connect makes the agent's key itself: leave it out, or name its --server too";
+        return Err(Environment(text.into()).into());
+    }
+    // What connect names is to be there, also where there are other rooms already.
+    let config = local::ready_in(config, args.owner.as_ref(), local::Unknown::Make)?;
+    let project = config.project().unwrap_or_else(Slug::fallback);
+    let mut keys = local::keys(&config)?;
+    let owner = local::whose(&config, &keys)?;
+    let agent = AgentId::new(&owner, &name(args)?);
+    let label = format!("prickle connect {}", args.app.word());
+    let key = local::agent_key(&config, &mut keys, &agent, &project, &label)?;
+    let access = config.access().map_err(Environment)?;
+    let watcher = Http::new(&access, room::PATIENCE).ok();
+    let url = format!("{}/mcp", config.server);
+    let token = read(&config.with_key_in(key.clone()), args.print)?;
+    Ok(Connected { agent, project, url, key, token, ca: None, watcher })
+}
+
+/// In a room of others, who made the key: `--token-file` names it.
+fn elsewhere(args: &ConnectArgs, config: &Config) -> anyhow::Result<Connected> {
+    let server = config.server.clone();
+    let Some(key) = config.key_file() else {
+        let text = format!(
+            "whoever runs the room at {server} makes the agent's key (there: prickle key create --kind client \
+             --agent OWNER/NAME --project P); put it into a file and name that with --token-file"
+        );
+        return Err(Environment(text).into());
+    };
+    if args.name.is_some() || args.owner.is_some() {
+        let text = format!("the key in {} says whose it is: leave out --name and --owner", path_text(&key));
+        return Err(Environment(text).into());
+    }
+    let access = config.access().map_err(Environment)?;
+    let asked = async {
+        let me = Http::new(&access, room::PATIENCE)?.me().await?;
+        Ok::<_, CallError>(me)
+    };
+    let me = room::runtime()?.block_on(asked).map_err(|e| room::no_answer(config, e))?;
+    let Some(agent) = me.agent_id else {
+        let text = format!(
+            "the key in {} is {}'s own; an agent reports with a key of its own (there: prickle key create \
+             --kind client --agent {}/{} --project P)",
+            path_text(&key),
+            shown::line(&me.owner),
+            shown::line(&me.owner),
+            name(args)?
+        );
+        return Err(Environment(text).into());
+    };
+    let project = room::runtime()?.block_on(room::project(config))?;
+    let url = format!("{server}/mcp");
+    let ca = config.ca_file().map(Path::to_owned).filter(|_| server.is_encrypted());
+    Ok(Connected {
+        agent,
+        project,
+        url,
+        key: key.clone(),
+        token: read(config, args.print)?,
+        ca,
+        watcher: None,
+    })
+}
+
+fn name(args: &ConnectArgs) -> anyhow::Result<Slug> {
+    match &args.name {
+        Some(name) => Ok(name.clone()),
+        None => Ok(args.app.name().parse()?),
+    }
+}
+
+fn read(config: &Config, print: bool) -> anyhow::Result<Option<String>> {
+    if !print {
+        return Ok(None);
+    }
+    let access = config.access().map_err(Environment)?;
+    Ok(Some(access.token.secret().to_owned()))
+}
+
+impl Connected {
+    /// What is printed: a sentence, then the steps, each with lines that can be taken as they are.
+    fn steps(&self, args: &ConnectArgs) -> String {
+        let Self { agent, project, url, .. } = self;
+        let file = path_text(&self.key);
+        let mut text = format!(
+            "{agent} may now report to {project}. Its key is in {file}, which only you can read.\n\n"
+        );
+        let secret = match &self.token {
+            Some(token) => token.clone(),
+            None => format!("$(cat {})", quoted(&self.key)),
+        };
+        let export = format!("export PRICKLE_TOKEN=\"{secret}\"");
+        let trust = self.ca.as_deref().and_then(|ca| Some((args.app.trusts_by()?, whole(ca))));
+        let export = match trust {
+            Some((variable, ca)) => format!("{export}\n  export {variable}={ca}"),
+            None => export,
+        };
+        let bearer = "Bearer ${PRICKLE_TOKEN}";
+        let add = match args.app {
+            // Added twice it is an error, and this command may well be given twice.
+            App::ClaudeCode => format!(
+                "claude mcp remove prickle --scope local 2>/dev/null; claude mcp add-json --scope local prickle \
+                 '{{\"type\":\"http\",\"url\":\"{url}\",\"headers\":{{\"Authorization\":\"{bearer}\"}}}}'"
+            ),
+            App::Codex => format!("codex mcp add prickle --url {url} --bearer-token-env-var PRICKLE_TOKEN"),
+            App::Grok => {
+                format!("grok mcp add --transport http prickle {url} --header 'Authorization: {bearer}'")
+            }
+            App::Other => format!(
+                "{{\"mcpServers\":{{\"prickle\":{{\"type\":\"http\",\"url\":\"{url}\",\
+                 \"headers\":{{\"Authorization\":\"{bearer}\"}}}}}}}}"
+            ),
+        };
+        let first = match args.app {
+            App::Other => {
+                "The key in the environment of the app, and the server in its MCP settings (most take this):"
+            }
+            _ => "In your project's folder:",
+        };
+        text.push_str(&format!("1. {first}\n\n  {export}\n  {add}\n\n"));
+        text.push_str(&format!(
+            "2. So that it reports without being asked, add to {}:\n\n  \
+             Before you edit and whenever your work changes, call prickle's update_pulse with project\n  \
+             \"{project}\": what you are doing, branch, files, and an intent (kind and paths).\n\n",
+            args.app.instructions(&std::env::current_dir().unwrap_or_default())
+        ));
+        let (third, start) = match args.app {
+            App::ClaudeCode => {
+                ("So that it need not ask each time", "claude --allowedTools mcp__prickle__update_pulse")
+            }
+            App::Codex => ("Start it in that shell; Codex does not ask before this tool", "codex"),
+            App::Grok => {
+                ("So that it need not ask each time", "grok --allow 'MCPTool(prickle__update_pulse)'")
+            }
+            App::Other => (
+                "Start it in that environment, let it call the tool update_pulse, and say",
+                "Report your pulse to prickle.",
+            ),
+        };
+        text.push_str(&format!("3. {third}:\n\n  {start}\n\n"));
+        let app = args.app.word();
+        let other = if args.app == App::Other { "tester" } else { "reviewer" };
+        text.push_str(&format!(
+            "One key is one agent. A second session at the same time: prickle connect {app} --name {other}\n"
+        ));
+        text
+    }
+}
+
+impl App {
+    /// As it is typed.
+    fn word(self) -> &'static str {
+        match self {
+            Self::ClaudeCode => "claude-code",
+            Self::Codex => "codex",
+            Self::Grok => "grok",
+            Self::Other => "other",
+        }
+    }
+
+    /// The agent's name, unless another is given.
+    fn name(self) -> &'static str {
+        match self {
+            Self::Other => "agent",
+            app => app.word(),
+        }
+    }
+
+    /// The variable that names a file of certificates to trust beside the machine's. Grok's takes their place, and
+    /// of the others nothing is known.
+    fn trusts_by(self) -> Option<&'static str> {
+        match self {
+            Self::ClaudeCode => Some("NODE_EXTRA_CA_CERTS"),
+            Self::Codex => Some("CODEX_CA_CERTIFICATE"),
+            Self::Grok | Self::Other => None,
+        }
+    }
+
+    /// The file whose lines the app follows in the project of `folder`.
+    fn instructions(self, folder: &Path) -> &'static str {
+        let root = folder.ancestors().find(|dir| dir.join(".git").exists()).unwrap_or(folder);
+        match self {
+            // It reads AGENTS.md only where there is no CLAUDE.md: a new one would silence the other.
+            Self::ClaudeCode if !root.join("CLAUDE.md").exists() && root.join("AGENTS.md").exists() => {
+                "AGENTS.md"
+            }
+            Self::ClaudeCode => "CLAUDE.md",
+            Self::Codex | Self::Grok => "AGENTS.md",
+            Self::Other => "what it reads first, often AGENTS.md",
+        }
+    }
+}
+
+/// Says how far the agent has come, until its first pulse. Everything is done already: a room that can't tell is
+/// no fault of this command.
+async fn follow(watcher: &Http, agent: &AgentId, project: &Slug) -> anyhow::Result<()> {
+    let mut out = std::io::stdout();
+    let mut told = Told::default();
+    loop {
+        match watcher.agents(project).await {
+            Ok(answer) => {
+                // A key that was made a moment ago may not be listed yet.
+                let standing = answer.agents.into_iter().find(|standing| standing.agent_id == *agent);
+                let (text, done) = told.next(standing.as_ref(), Zone::Local);
+                write!(out, "{text}")?;
+                out.flush()?;
+                if done {
+                    return Ok(());
+                }
+            }
+            Err(CallError::Unreachable(_)) => {}
+            Err(_) => return Ok(()),
+        }
+        tokio::time::sleep(LOOK_AGAIN).await;
+    }
+}
+
+/// What was said of an agent's way so far.
+#[derive(Debug, Default)]
+struct Told {
+    waiting: bool,
+    listed: bool,
+}
+
+impl Told {
+    /// What is to be said now, and whether that was all.
+    fn next(&mut self, agent: Option<&Standing>, zone: Zone) -> (String, bool) {
+        let mut text = String::new();
+        let pulse = agent.and_then(|agent| agent.pulse.as_ref());
+        let listed = agent.and_then(|agent| agent.tools_listed_at);
+        if !std::mem::replace(&mut self.waiting, true) {
+            if let Some(pulse) = pulse {
+                return (format!("It last reported at {}.\n", zone.minute(pulse.updated_at)), true);
+            }
+            text.push_str("Waiting for its first call (Ctrl-C to stop waiting) …");
+        }
+        if let Some(at) = listed.filter(|_| !std::mem::replace(&mut self.listed, listed.is_some())) {
+            text.push_str(&format!(" it listed the tools at {} …", zone.minute(at)));
+        }
+        if let Some(pulse) = pulse {
+            text.push_str(&format!(" first pulse at {}. Done.\n", zone.minute(pulse.updated_at)));
+        }
+        (text, pulse.is_some())
+    }
+}
+
+/// A path as people write it.
+fn path_text(path: &Path) -> String {
+    shown::line(&at_home(path).unwrap_or_else(|| path.display().to_string()))
+}
+
+/// `~/…` for what is in the user's home.
+fn at_home(path: &Path) -> Option<String> {
+    let home = std::env::var_os("HOME").filter(|home| !home.is_empty())?;
+    let rest = path.strip_prefix(home).ok()?.to_str()?;
+    Some(format!("~/{rest}"))
+}
+
+/// A path as a shell takes it as a word of its own.
+fn quoted(path: &Path) -> String {
+    at_home(path).filter(|text| is_plain(text)).unwrap_or_else(|| whole(path))
+}
+
+/// A path as a shell takes it anywhere, also behind a `=`, where not every shell knows `~`.
+fn whole(path: &Path) -> String {
+    let text = path.display().to_string();
+    if is_plain(&text) { text } else { format!("'{}'", text.replace('\'', r"'\''")) }
+}
+
+/// Whether a shell takes every character for itself.
+fn is_plain(text: &str) -> bool {
+    text.bytes().all(|b| b.is_ascii_alphanumeric() || b"/._-~".contains(&b))
+}

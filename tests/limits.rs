@@ -1,0 +1,251 @@
+//! How much one caller may take, over HTTP: calls a second, failed sign-ins a minute, feeds at once, descriptors.
+#![allow(clippy::unwrap_used, clippy::expect_used, missing_docs)]
+
+mod common;
+
+use std::fs;
+use std::net::TcpStream;
+use std::process::Command;
+
+use common::caller::{Answer, Caller};
+use common::child::{How, Served, prickle};
+use common::room::{Room, Shape, make_key};
+use common::until;
+use common::watcher::Watcher;
+use prickle::server;
+use serde_json::{Value, json};
+
+/// A refusal as every client can act on it: 429, when to come again, one plain sentence.
+async fn too_many(answer: reqwest::Response) -> (u64, String) {
+    assert_eq!(answer.status(), 429);
+    let seconds: u64 = answer.headers()["retry-after"].to_str().unwrap().parse().unwrap();
+    assert!(seconds >= 1);
+    let kind = answer.headers()["content-type"].to_str().unwrap().to_owned();
+    let text = answer.text().await.unwrap();
+    let sentence = if kind == "application/problem+json" {
+        let problem: Value = serde_json::from_str(&text).unwrap();
+        assert_eq!(problem["status"], 429);
+        problem["detail"].as_str().unwrap().to_owned()
+    } else {
+        assert_eq!(kind, "text/plain; charset=utf-8");
+        text
+    };
+    assert_eq!(sentence.trim_end().lines().count(), 1, "{sentence}");
+    (seconds, sentence)
+}
+
+fn unknown(n: usize) -> String {
+    format!("prk_{n:043}")
+}
+
+fn pulse() -> Value {
+    json!({"project": "website-v2", "doing": "x"})
+}
+
+#[test]
+fn the_limits_are_what_is_promised() {
+    let options = server::Options::default();
+    assert_eq!((options.rate, options.sign_ins, options.feeds), (Some(50), 20, 2048));
+}
+
+#[tokio::test]
+async fn a_key_that_calls_too_often_is_told_when_to_come_again() {
+    let mut shape = Shape::default();
+    shape.server.rate = Some(2);
+    let room = Room::with(shape).await;
+    let busy = room.key("client", "acme/busy", &["website-v2"]);
+    let calm = room.key("client", "acme/calm", &["website-v2"]);
+    let call = json!({"jsonrpc": "2.0", "id": 1, "method": "tools/list", "params": {}}).to_string();
+    let began = std::time::Instant::now();
+    let mut let_in = 0;
+    let refused = loop {
+        let answer = room.post(&busy, call.clone()).send().await.unwrap();
+        if answer.status() != 200 {
+            break answer;
+        }
+        let_in += 1;
+    };
+    // Eight at once, and two for each second that this took.
+    let earned = began.elapsed().as_secs_f64() * 2.0;
+    assert!(let_in >= 8 && f64::from(let_in) <= 9.0 + earned, "{let_in}");
+    let (seconds, sentence) = too_many(refused).await;
+    assert_eq!(seconds, 1);
+    assert!(sentence.contains("2 calls a second") && sentence.contains("1 second."), "{sentence}");
+    // The refusal of a large call gets through, too.
+    let large = room.post(&busy, vec![b' '; 400_000]).send().await.unwrap();
+    too_many(large).await;
+    // It is this key's affair, and only for its calls.
+    assert_eq!(room.pulse(&calm, pulse()).await["doing"], "x");
+    for route in ["/v1/me", "/v1/projects/website-v2/pulse"] {
+        assert_eq!(room.get(&busy, route).await.0, 200, "{route}");
+    }
+    until("it is let in again", async || {
+        room.post(&busy, call.clone()).send().await.unwrap().status() == 200
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn the_rate_can_be_set_and_switched_off() {
+    for (rate, most) in [("1", Some(4)), ("off", None)] {
+        let folder = tempfile::tempdir().unwrap();
+        let key = make_key(&folder.path().join("room.db"), "client", "acme/builder", &["website-v2"]);
+        let how = How { more: vec!["--rate", rate], ..How::default() };
+        let served = Served::start_how(folder.path(), how);
+        let room = served.caller();
+        let calls = (0..300).map(|_| {
+            let (room, key) = (room.clone(), key.clone());
+            tokio::spawn(async move { room.call(&key, "update_pulse", pulse()).await })
+        });
+        let mut done = 0;
+        for call in calls.collect::<Vec<_>>() {
+            match call.await.unwrap() {
+                Answer::Done(_) => done += 1,
+                Answer::Http(429, sentence) => assert!(sentence.contains("calls a second"), "{sentence}"),
+                other => panic!("{other:?}"),
+            }
+        }
+        match most {
+            Some(burst) => assert!((burst..100).contains(&done), "{done} of 300 at {rate} a second"),
+            None => assert_eq!(done, 300),
+        }
+    }
+    let folder = tempfile::tempdir().unwrap();
+    for wrong in ["0", "-1", "1.5", "many", ""] {
+        let out = prickle(folder.path()).args(["serve", &format!("--rate={wrong}")]).output().unwrap();
+        let text = String::from_utf8(out.stderr).unwrap();
+        assert_eq!(out.status.code(), Some(2), "{wrong}: {text}");
+        assert!(text.contains("--rate") && text.contains("or off"), "{text}");
+    }
+}
+
+#[tokio::test]
+async fn too_many_unknown_keys_are_looked_up_no_more() {
+    let mut shape = Shape::default();
+    shape.server.sign_ins = server::Options::default().sign_ins;
+    let room = Room::with(shape).await;
+    let known = room.key("client", "acme/builder", &["website-v2"]);
+    room.pulse(&known, pulse()).await;
+    for n in 0..20 {
+        let route = ["/v1/me", "/v1/projects/website-v2/feed", "/v1/runs"][n % 3];
+        assert_eq!(room.get(&unknown(n), route).await.0, 401, "{n}");
+    }
+    let ask = |token: String, route: &str| room.request(reqwest::Method::GET, &token, route).send();
+    let (seconds, sentence) = too_many(ask(unknown(20), "/v1/me").await.unwrap()).await;
+    assert!(seconds <= 3 && sentence.contains("does not know"), "{sentence}");
+    too_many(ask(unknown(21), "/mcp").await.unwrap()).await;
+    too_many(room.post(&unknown(22), "{}").send().await.unwrap()).await;
+    assert_eq!(Watcher::open(&room, &unknown(23), "website-v2", None).await.err(), Some(429));
+    // Who sends no key at all is told what a key is; it costs no look-up.
+    for _ in 0..30 {
+        assert_eq!(room.get("", "/v1/me").await.0, 401);
+    }
+    assert_eq!(room.get("", "/healthz").await.0, 200);
+    // A known key never counts, and never suffers.
+    for _ in 0..50 {
+        assert_eq!(room.get(&known, "/v1/me").await.0, 200);
+    }
+    room.pulse(&known, pulse()).await;
+    assert!(Watcher::open(&room, &known, "website-v2", None).await.is_ok());
+    // A new one is known as soon as the keys are read anew, whoever else knocks.
+    let new = room.key("person", "acme", &["website-v2"]);
+    until("the new key works", async || room.get(&new, "/v1/me").await.0 == 200).await;
+    too_many(ask(unknown(24), "/v1/me").await.unwrap()).await;
+}
+
+#[tokio::test]
+async fn keys_that_are_new_do_not_count_as_unknown() {
+    let mut shape = Shape::default();
+    shape.server.sign_ins = 2;
+    shape.store.keys_reread = std::time::Duration::from_hours(1); // each must be looked up
+    let room = Room::with(shape).await;
+    for n in 0..10 {
+        let key = room.key("client", &format!("acme/a{n}"), &["website-v2"]);
+        assert_eq!(room.get(&key, "/v1/me").await.0, 200, "{n}");
+    }
+}
+
+#[tokio::test]
+async fn an_owner_s_feeds_are_counted_together() {
+    let mut shape = Shape::default();
+    shape.server.feeds = 3;
+    let room = Room::with(shape).await;
+    let keys = [
+        room.key("person", "acme", &["website-v2"]),
+        room.key("client", "acme/builder", &["website-v2"]),
+        room.key("person", "acme", &[]),
+    ];
+    let other = room.key("person", "other", &["website-v2"]);
+    let mut open = Vec::new();
+    for key in &keys {
+        let mut watcher = Watcher::open(&room, key, "website-v2", None).await.unwrap();
+        watcher.picture().await;
+        open.push(watcher);
+    }
+    for key in &keys {
+        assert_eq!(Watcher::open(&room, key, "website-v2", None).await.err(), Some(429));
+    }
+    let upgrade = room
+        .request(reqwest::Method::GET, &keys[0], "/v1/projects/website-v2/feed")
+        .header("Connection", "upgrade")
+        .header("Upgrade", "websocket")
+        .header("Sec-WebSocket-Version", "13")
+        .header("Sec-WebSocket-Key", "dGhlIHNhbXBsZSBub25jZQ==");
+    let (_, sentence) = too_many(upgrade.send().await.unwrap()).await;
+    assert!(sentence.contains("acme") && sentence.contains("3 feeds"), "{sentence}");
+    let mut others = Watcher::open(&room, &other, "website-v2", None).await.unwrap();
+    others.picture().await;
+    room.pulse(&keys[1], pulse()).await;
+    assert_eq!(others.event(1).await["pulse"]["doing"], "x");
+    drop(open.pop());
+    until("a place is free again", async || Watcher::open(&room, &keys[0], "website-v2", None).await.is_ok())
+        .await;
+}
+
+#[cfg(target_os = "linux")]
+#[tokio::test]
+async fn the_room_takes_as_many_descriptors_as_it_may() {
+    let hard = Command::new("/bin/sh").args(["-c", "ulimit -Hn"]).output().unwrap();
+    let hard = String::from_utf8(hard.stdout).unwrap().trim().replace("unlimited", "any number");
+    let folder = tempfile::tempdir().unwrap();
+    let by = vec!["/bin/sh", "-c", "ulimit -Sn 64; exec \"$0\" \"$@\""];
+    let served = Served::start_how(folder.path(), How { by, ..How::default() });
+    let log = fs::read_to_string(&served.log).unwrap();
+    assert!(log.contains(&format!("descriptors=\"{hard}\"")), "{log}");
+    let held: Vec<_> = (0..200).map(|_| TcpStream::connect(("127.0.0.1", served.port)).unwrap()).collect();
+    assert_eq!(served.caller().get("", "/healthz").await.0, 200);
+    drop(held);
+}
+
+#[cfg(target_os = "linux")]
+#[tokio::test]
+async fn running_out_of_descriptors_is_survived_and_said_once() {
+    let folder = tempfile::tempdir().unwrap();
+    let key = make_key(&folder.path().join("room.db"), "client", "acme/builder", &["website-v2"]);
+    let served = Served::start_with(folder.path(), 0, Some(64));
+    let room = served.caller();
+    let mut watcher = Watcher::open(&room, &key, "website-v2", None).await.unwrap();
+    watcher.picture().await;
+    room.pulse(&key, pulse()).await;
+    watcher.event(1).await;
+    let log = || fs::read_to_string(&served.log).unwrap();
+    let mut held = Vec::new();
+    until("the room has no descriptor left", async || {
+        held.push(TcpStream::connect(("127.0.0.1", served.port)).unwrap());
+        log().contains("no new connection can be taken now")
+    })
+    .await;
+    // Who is in is served on, through the disk and back, while the room tries again every 100 ms.
+    let until_tried_again = std::time::Instant::now() + std::time::Duration::from_millis(500);
+    let mut seq = 1;
+    while std::time::Instant::now() < until_tried_again {
+        seq += 1;
+        room.pulse(&key, pulse()).await;
+        watcher.event(seq).await;
+    }
+    drop(held);
+    let fresh = Caller::new(&room.url);
+    assert_eq!(fresh.get("", "/healthz").await, (200, json!("ok\n")));
+    until("it is said that it is over", async || log().contains("connections are taken again")).await;
+    assert_eq!(log().matches("no new connection can be taken now").count(), 1, "{}", log());
+}

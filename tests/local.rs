@@ -1,0 +1,562 @@
+//! This machine's own room: the real binary in a home of its own, without a server named anywhere.
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::missing_panics_doc)]
+
+mod common;
+#[path = "common/pty.rs"]
+mod pty;
+
+use std::fs;
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::TcpListener;
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Output, Stdio};
+use std::sync::mpsc::{Receiver, channel};
+use std::time::{Duration, Instant};
+
+use common::PATIENCE;
+use pty::Terminal;
+use rustix::process::{Pid, Signal, getsid, kill_process, test_kill_process};
+use serde_json::Value;
+use tempfile::TempDir;
+
+/// A fresh machine: an empty home with one repository in it. Whatever room it has is closed at the end.
+struct Machine {
+    home: TempDir,
+    port: u16,
+}
+
+impl Machine {
+    fn new() -> Self {
+        let machine = Self { home: tempfile::tempdir().unwrap(), port: 0 };
+        fs::create_dir_all(machine.repository("Web App").join(".git")).unwrap();
+        machine
+    }
+
+    fn repository(&self, name: &str) -> PathBuf {
+        self.home.path().join(name)
+    }
+
+    fn files(&self) -> PathBuf {
+        self.home.path().join("prickle")
+    }
+
+    /// A command, typed in the repository `Web App`.
+    fn command(&self, args: &[&str]) -> Command {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_prickle"));
+        command.env_clear().env("HOME", self.home.path()).env("PRICKLE_HOME", self.files());
+        command.env("USER", "Ada.L").env("LANG", "C.UTF-8").env("PRICKLE_LOCAL_PORT", self.port.to_string());
+        command.current_dir(self.repository("Web App")).stdin(Stdio::null()).args(args);
+        command
+    }
+
+    fn run(&self, args: &[&str]) -> Ran {
+        Ran::of(self.command(args).output().unwrap())
+    }
+
+    fn watch(&self, args: &[&str]) -> Watching {
+        Watching::start(&mut self.command(&[&["watch"], args].concat()))
+    }
+
+    /// What the lock says of the room.
+    fn notice(&self) -> Value {
+        serde_json::from_slice(&fs::read(self.files().join("room.db.lock")).unwrap()).unwrap()
+    }
+
+    fn process(&self) -> Pid {
+        Pid::from_raw(i32::try_from(self.notice()["pid"].as_i64().unwrap()).unwrap()).unwrap()
+    }
+
+    fn log(&self) -> String {
+        fs::read_to_string(self.files().join("room.log")).unwrap()
+    }
+
+    fn keys(&self) -> Vec<Value> {
+        let listed = self.run(&["key", "list", "--json"]);
+        serde_json::from_str(&listed.out).unwrap_or_default()
+    }
+
+    fn times_opened(&self) -> usize {
+        self.log().matches("the room is open").count()
+    }
+}
+
+impl Drop for Machine {
+    fn drop(&mut self) {
+        let _ = self.command(&["serve", "--stop"]).output();
+    }
+}
+
+/// What a command came to.
+#[derive(Debug)]
+struct Ran {
+    code: Option<i32>,
+    out: String,
+    err: String,
+}
+
+impl Ran {
+    fn of(output: Output) -> Self {
+        let text = |bytes| String::from_utf8(bytes).unwrap();
+        Self { code: output.status.code(), out: text(output.stdout), err: text(output.stderr) }
+    }
+
+    #[track_caller]
+    fn fine(self) -> String {
+        assert_eq!(self.code, Some(0), "{self:?}");
+        self.out
+    }
+
+    /// One sentence on stderr, nothing on stdout, never a token.
+    #[track_caller]
+    fn fault(self, code: i32) -> String {
+        assert_eq!((self.code, self.out.as_str()), (Some(code), ""), "{self:?}");
+        let line = self.err.strip_suffix('\n').unwrap().strip_prefix("prickle: ").unwrap();
+        assert!(!line.contains('\n') && !line.contains("prk_"), "{line:?}");
+        line.to_owned()
+    }
+}
+
+/// A watch that goes on, and the lines that it writes.
+struct Watching {
+    child: Child,
+    out: Receiver<String>,
+    err: Receiver<String>,
+}
+
+impl Watching {
+    fn start(command: &mut Command) -> Self {
+        let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+        let (out, err) = (lines(child.stdout.take().unwrap()), lines(child.stderr.take().unwrap()));
+        Self { child, out, err }
+    }
+
+    /// The next line that has `word` in it.
+    #[track_caller]
+    fn until(lines: &Receiver<String>, word: &str) -> String {
+        let end = Instant::now() + PATIENCE;
+        loop {
+            let left = end.saturating_duration_since(Instant::now());
+            let line = lines.recv_timeout(left).unwrap_or_else(|_| panic!("nothing with {word:?} was said"));
+            if line.contains(word) {
+                return line;
+            }
+        }
+    }
+}
+
+impl Drop for Watching {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+fn lines(from: impl Read + Send + 'static) -> Receiver<String> {
+    let (sender, receiver) = channel();
+    std::thread::spawn(move || {
+        for line in BufReader::new(from).lines().map_while(Result::ok) {
+            if sender.send(line).is_err() {
+                return;
+            }
+        }
+    });
+    receiver
+}
+
+#[track_caller]
+fn until(what: &str, mut holds: impl FnMut() -> bool) {
+    let end = Instant::now() + PATIENCE;
+    while !holds() {
+        assert!(Instant::now() < end, "not within {PATIENCE:?}: {what}");
+        std::thread::sleep(Duration::from_millis(5));
+    }
+}
+
+fn mode(path: &Path) -> u32 {
+    fs::metadata(path).unwrap().permissions().mode() & 0o777
+}
+
+#[test]
+fn on_a_fresh_machine_watch_just_works() {
+    let machine = Machine::new();
+    let first = machine.run(&["watch", "--once"]);
+    assert!(
+        first.err.starts_with("prickle: opened this machine's own room on 127.0.0.1:")
+            && first.err.ends_with(", until an hour after its last use\n"),
+        "{first:?}"
+    );
+    assert_eq!(first.fine(), "web-app: nobody is in it yet\n");
+
+    // Who reports from the shell is an agent of the user's, with a key of its own.
+    let pulse = machine.run(&["pulse", "--doing", "trying prickle"]);
+    assert_eq!(
+        (pulse.err.as_str(), pulse.out.as_str()),
+        ("", "ada-l/shell is working in web-app: trying prickle\n")
+    );
+    assert!(machine.run(&["watch", "--once"]).fine().contains("ada-l/shell"));
+
+    let files = machine.files();
+    assert_eq!(mode(&files), 0o700);
+    assert_eq!(mode(&files.join("keys")), 0o700);
+    for file in ["room.db", "room.db.lock", "room.log", "credentials.toml", "keys/ada-l-shell"] {
+        assert_eq!(mode(&files.join(file)), 0o600, "{file}");
+    }
+    assert_eq!(machine.times_opened(), 1);
+    let whose: Vec<String> = machine
+        .keys()
+        .iter()
+        .map(|key| format!("{} {} {}", key["kind"].as_str().unwrap(), key["owner"], key["projects"]))
+        .collect();
+    assert_eq!(whose, ["person \"ada-l\" null", "client \"ada-l\" [\"web-app\"]"]);
+    assert!(!machine.log().contains("prk_"));
+}
+
+#[test]
+fn the_room_outlives_the_command_that_started_it_and_ends_when_it_is_told() {
+    let machine = Machine::new();
+    machine.run(&["watch", "--once"]).fine();
+    let process = machine.process();
+    // A session of its own: what ends a terminal does not end it.
+    assert_eq!(getsid(Some(process)).unwrap(), process);
+    let stopped = machine.run(&["serve", "--stop"]);
+    assert!(stopped.err.starts_with("prickle: the room on http://127.0.0.1:"), "{stopped:?}");
+    stopped.fine();
+    until("the process has ended", || test_kill_process(process).is_err());
+    let none = machine.run(&["serve", "--stop"]).fault(1);
+    assert!(none.starts_with("no room is running on "), "{none}");
+    // What was in it is there the next time, with the same key.
+    machine.run(&["watch", "--once"]).fine();
+    assert_eq!(machine.times_opened(), 2);
+}
+
+#[test]
+fn commands_that_start_at_once_agree_on_one_room() {
+    let machine = Machine::new();
+    let all: Vec<Child> = (0..8)
+        .map(|_| {
+            let mut command = machine.command(&["watch", "--once"]);
+            command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap()
+        })
+        .collect();
+    for child in all {
+        assert_eq!(Ran::of(child.wait_with_output().unwrap()).fine(), "web-app: nobody is in it yet\n");
+    }
+    assert_eq!(machine.times_opened(), 1);
+    // Nor did each make a key.
+    assert_eq!(machine.keys().len(), 1, "{:?}", machine.keys());
+}
+
+#[test]
+fn the_lock_decides_and_not_the_port() {
+    let machine = Machine::new();
+    machine.run(&["watch", "--once"]).fine();
+    // As in the moment when another one has the lock and is about to listen: its port is no stranger's.
+    let other = TcpListener::bind("127.0.0.1:0").unwrap();
+    let addr = other.local_addr().unwrap().to_string();
+    let fault = machine.run(&["serve", "--local", "--addr", &addr]).fault(2);
+    assert!(fault.contains("another room is running on it"), "{fault}");
+    machine.run(&["serve", "--stop"]).fine();
+    let fault = machine.run(&["serve", "--local", "--addr", &addr]).fault(2);
+    assert!(fault.contains("is taken by another program"), "{fault}");
+}
+
+#[test]
+fn a_watch_whose_room_was_killed_starts_it_again() {
+    let machine = Machine::new();
+    let watch = machine.watch(&["--json"]);
+    Watching::until(&watch.out, "\"hello\"");
+    let first = machine.process();
+    kill_process(first, Signal::KILL).unwrap();
+    Watching::until(&watch.out, "\"hello\"");
+    assert_ne!(machine.process(), first);
+    machine.run(&["pulse", "--doing", "after it"]).fine();
+    Watching::until(&watch.out, "after it");
+}
+
+#[test]
+fn a_room_that_was_told_to_end_stays_closed_until_somebody_opens_it() {
+    let machine = Machine::new();
+    let watch = machine.watch(&["--plain"]);
+    Watching::until(&watch.out, "web-app");
+    machine.run(&["serve", "--stop"]).fine();
+    Watching::until(&watch.out, "Still offline: the room was stopped; prickle serve opens it.");
+    assert_eq!(machine.times_opened(), 1);
+    machine.run(&["pulse", "--doing", "opened again"]).fine();
+    Watching::until(&watch.out, "opened again");
+    assert_eq!(machine.times_opened(), 2);
+}
+
+#[test]
+fn a_room_in_the_foreground_is_this_machines_own_too() {
+    let machine = Machine::new();
+    let mut serve = Watching::start(&mut machine.command(&["serve"]));
+    let listening = Watching::until(&serve.out, "listening on ");
+    let address = listening.strip_prefix("listening on ").unwrap();
+    assert_eq!(machine.notice()["address"], address);
+    let seen = machine.run(&["watch", "--once"]);
+    assert_eq!((seen.err.as_str(), seen.out.as_str()), ("", "web-app: nobody is in it yet\n"));
+    machine.run(&["serve", "--stop"]).fine();
+    assert_eq!(serve.child.wait().unwrap().code(), Some(0));
+}
+
+#[test]
+fn a_port_that_somebody_else_has_gets_no_key() {
+    let mut machine = Machine::new();
+    let other = TcpListener::bind("127.0.0.1:0").unwrap();
+    other.set_nonblocking(true).unwrap();
+    machine.port = other.local_addr().unwrap().port();
+    for args in
+        [&["watch", "--once"][..], &["watch", "--plain"], &["pulse", "--doing", "x"], &["connect", "codex"]]
+    {
+        let fault = machine.run(args).fault(2);
+        let expected = format!(
+            "port {0} is taken by another program, so this machine's own room can't open there, and no key was \
+             sent; if it is a room of yours, name it: --server http://127.0.0.1:{0}; else choose another port: \
+             PRICKLE_LOCAL_PORT={1}, or local_port = {1} in config.toml",
+            machine.port,
+            machine.port + 1
+        );
+        assert_eq!(fault, expected, "{args:?}");
+    }
+    assert!(other.accept().is_err(), "somebody called it");
+    assert!(!machine.files().join("credentials.toml").exists());
+
+    // Nor does what a killed room left behind lead a key to it.
+    machine.port = 0;
+    machine.run(&["watch", "--once"]).fine();
+    let process = machine.process();
+    kill_process(process, Signal::KILL).unwrap();
+    until("the room is dead", || test_kill_process(process).is_err());
+    let mut notice = machine.notice();
+    notice["address"] = format!("http://{}", other.local_addr().unwrap()).into();
+    notice["pid"] = std::process::id().into();
+    fs::write(machine.files().join("room.db.lock"), notice.to_string()).unwrap();
+    machine.run(&["watch", "--once"]).fine();
+    assert!(other.accept().is_err(), "somebody called it");
+}
+
+#[test]
+fn a_room_ends_after_its_last_use_and_not_before() {
+    let machine = Machine::new();
+    let mut serve = Watching::start(&mut machine.command(&["serve", "--idle", "1"]));
+    Watching::until(&serve.out, "listening on ");
+    let watch = machine.watch(&["--json"]);
+    Watching::until(&watch.out, "\"hello\"");
+    let began = Instant::now();
+    // Longer than the room would stay alone: time itself is what this is about.
+    until("two of its times have passed", || began.elapsed() > Duration::from_secs(2));
+    assert!(serve.child.try_wait().unwrap().is_none(), "it ended with a watch open");
+    drop(watch);
+    let left = Instant::now();
+    assert_eq!(serve.child.wait().unwrap().code(), Some(0));
+    assert!(left.elapsed() > Duration::from_millis(900), "it ended after {:?}", left.elapsed());
+    Watching::until(&serve.err, "nobody has used the room for long");
+}
+
+#[test]
+fn the_room_is_the_folders_unless_another_is_named() {
+    let machine = Machine::new();
+    machine.run(&["watch", "--once"]).fine();
+    // Another repository is another room, and a subfolder is its repository's.
+    fs::create_dir_all(machine.repository("api/.git")).unwrap();
+    fs::create_dir_all(machine.repository("api/src/deep")).unwrap();
+    let mut there = machine.command(&["watch", "--once"]);
+    let out = Ran::of(there.current_dir(machine.repository("api/src/deep")).output().unwrap()).fine();
+    assert_eq!(out, "api: nobody is in it yet\n");
+    // Outside of any: one for everything.
+    fs::create_dir_all(machine.repository("loose")).unwrap();
+    let mut there = machine.command(&["watch", "--once"]);
+    let out = Ran::of(there.current_dir(machine.repository("loose")).output().unwrap()).fine();
+    assert_eq!(out, "default: nobody is in it yet\n");
+    // The repository's own word counts.
+    fs::write(machine.repository("api/.prickle.toml"), "project = \"backend\"\n").unwrap();
+    let mut there = machine.command(&["connect", "codex"]);
+    let out = Ran::of(there.current_dir(machine.repository("api")).output().unwrap()).fine();
+    assert!(out.starts_with("ada-l/codex may now report to backend."), "{out}");
+    // A slip of the pen makes no room.
+    let fault = machine.run(&["watch", "backned", "--once"]).fault(2);
+    assert_eq!(
+        fault,
+        "there is no room backned here, only api, backend, default, web-app; to open it, let an agent in: \
+         prickle connect claude-code --project backned"
+    );
+    assert_eq!(machine.run(&["watch", "backend", "--once"]).fine(), "backend: nobody is in it yet\n");
+}
+
+#[test]
+fn who_the_user_is_is_settled_at_the_first_start() {
+    let machine = Machine::new();
+    machine.run(&["watch", "--once", "--owner", "acme"]).fine();
+    assert!(machine.run(&["connect", "codex"]).fine().starts_with("acme/codex may now report to web-app."));
+    machine.run(&["watch", "--once", "--owner", "acme"]).fine();
+    let fault = machine.run(&["watch", "--once", "--owner", "lumen"]).fault(2);
+    assert!(fault.starts_with("you are acme in this room already; --owner lumen would need"), "{fault}");
+    let mut named =
+        machine.command(&["watch", "--once", "--owner", "acme", "--server", "http://127.0.0.1:1"]);
+    let fault = Ran::of(named.output().unwrap()).fault(2);
+    assert!(fault.starts_with("--owner acme is for the first start of this machine's own room"), "{fault}");
+}
+
+#[test]
+fn connecting_again_keeps_the_key_and_adds_the_room() {
+    let machine = Machine::new();
+    let out = machine.run(&["connect", "claude-code"]).fine();
+    let file = machine.files().join("keys/ada-l-claude-code");
+    let token = fs::read_to_string(&file).unwrap();
+    assert!(!out.contains(token.trim()), "the token was printed");
+    assert_eq!(machine.run(&["connect", "claude-code"]).fine(), out);
+    assert_eq!(fs::read_to_string(&file).unwrap(), token);
+    // Printed only where it is asked for.
+    let printed = machine.run(&["connect", "claude-code", "--print"]).fine();
+    assert!(printed.contains(&format!("export PRICKLE_TOKEN=\"{}\"", token.trim())), "{printed}");
+
+    // The same agent in a second room: its key now opens both, at once.
+    machine.run(&["connect", "claude-code", "--project", "docs"]).fine();
+    assert_eq!(fs::read_to_string(&file).unwrap(), token);
+    for project in ["docs", "web-app"] {
+        let mut pulse = machine.command(&["pulse", "--project", project, "--doing", "x"]);
+        until("the key opens the room", || {
+            let out = pulse.env("PRICKLE_TOKEN_FILE", &file).output().unwrap();
+            out.status.success()
+        });
+    }
+    // A second session is a second agent.
+    let out = machine.run(&["connect", "claude-code", "--name", "reviewer"]).fine();
+    assert!(out.starts_with("ada-l/reviewer may now report to web-app."), "{out}");
+    assert_ne!(fs::read_to_string(machine.files().join("keys/ada-l-reviewer")).unwrap(), token);
+
+    // A key that was revoked is replaced.
+    let id = machine.keys().iter().find(|k| k["agent_id"] == "ada-l/claude-code").unwrap()["id"].to_string();
+    machine.run(&["key", "revoke", &id]).fine();
+    machine.run(&["connect", "claude-code"]).fine();
+    assert_ne!(fs::read_to_string(&file).unwrap(), token);
+    assert_eq!(mode(&file), 0o600);
+}
+
+#[test]
+fn the_steps_name_the_room_and_the_key() {
+    let machine = Machine::new();
+    for (app, command) in [
+        ("claude-code", "claude mcp add-json --scope local prickle '{\"type\":\"http\",\"url\":\"URL/mcp\","),
+        ("codex", "  codex mcp add prickle --url URL/mcp --bearer-token-env-var PRICKLE_TOKEN\n"),
+        (
+            "grok",
+            "  grok mcp add --transport http prickle URL/mcp --header 'Authorization: Bearer ${PRICKLE_TOKEN}'\n",
+        ),
+        ("other", "  {\"mcpServers\":{\"prickle\":{\"type\":\"http\",\"url\":\"URL/mcp\","),
+    ] {
+        let out = machine.run(&["connect", app]).fine();
+        let url = machine.notice()["address"].as_str().unwrap().to_owned();
+        assert!(out.contains(&command.replace("URL", &url)), "{out}");
+        let name = if app == "other" { "agent" } else { app };
+        assert!(
+            out.contains(&format!("  export PRICKLE_TOKEN=\"$(cat ~/prickle/keys/ada-l-{name})\"\n")),
+            "{out}"
+        );
+        assert!(out.contains("\"web-app\": what you are doing, branch, files, and an intent"), "{out}");
+        assert!(out.contains("\n1. ") && out.contains("\n2. ") && out.contains("\n3. "), "{out}");
+    }
+    // What the shell makes of the first line is the token.
+    let out = machine.run(&["connect", "codex"]).fine();
+    let export = out.lines().find(|line| line.contains("export ")).unwrap();
+    let mut shell = Command::new("sh");
+    shell.env_clear().env("HOME", machine.home.path()).env("PATH", "/usr/bin:/bin");
+    let said = shell.args(["-c", &format!("{export}; printf %s \"$PRICKLE_TOKEN\"")]).output().unwrap();
+    let token = fs::read_to_string(machine.files().join("keys/ada-l-codex")).unwrap();
+    assert_eq!(String::from_utf8(said.stdout).unwrap(), token.trim());
+    // A new CLAUDE.md would silence an AGENTS.md that is there.
+    assert!(machine.run(&["connect", "claude-code"]).fine().contains("add to CLAUDE.md:"));
+    fs::write(machine.repository("Web App").join("AGENTS.md"), "").unwrap();
+    assert!(machine.run(&["connect", "claude-code"]).fine().contains("add to AGENTS.md:"));
+}
+
+#[test]
+fn a_room_of_others_makes_its_keys_itself() {
+    let machine = Machine::new();
+    let folder = tempfile::tempdir().unwrap();
+    let room = common::child::Served::start(folder.path(), 0);
+    let url = format!("http://127.0.0.1:{}", room.port);
+    let fault = machine.run(&["connect", "codex", "--server", &url]).fault(2);
+    assert!(fault.starts_with(&format!("whoever runs the room at {url} makes the agent's key")), "{fault}");
+    let file = folder.path().join("the key");
+    let key = |kind: &str, whom: &str| {
+        let token = common::room::make_key(&room.db, kind, whom, &["website-v2"]);
+        fs::File::create(&file).unwrap().write_all(token.as_bytes()).unwrap();
+        fs::set_permissions(&file, fs::Permissions::from_mode(0o600)).unwrap();
+    };
+    let typed = ["connect", "codex", "--server", &url, "--token-file", file.to_str().unwrap()];
+    key("person", "acme");
+    let fault = machine.run(&typed).fault(2);
+    assert!(fault.contains("is acme's own; an agent reports with a key of its own"), "{fault}");
+    key("client", "acme/builder");
+    let out = machine.run(&typed).fine();
+    assert!(out.starts_with("acme/builder may now report to website-v2."), "{out}");
+    let quoted = format!("export PRICKLE_TOKEN=\"$(cat '{}')\"\n", file.display());
+    assert!(out.contains(&quoted) && out.contains(&format!("--url {url}/mcp ")), "{out}");
+    assert!(!machine.files().join("room.db").exists(), "a room of its own was started");
+}
+
+#[test]
+fn from_nothing_to_the_first_pulse_both_terminals_say_how_far_it_is() {
+    let machine = Machine::new();
+    let (home, files) = (machine.home.path().to_str().unwrap(), machine.files());
+    let environment = [
+        ("HOME", home),
+        ("PRICKLE_HOME", files.to_str().unwrap()),
+        ("PRICKLE_LOCAL_PORT", "0"),
+        ("USER", "acme"),
+        ("TERM", "xterm-256color"),
+        ("LANG", "C.UTF-8"),
+    ];
+    let program = env!("CARGO_BIN_EXE_prickle");
+    let mut watch = Terminal::start(&[program, "watch", "website-v2"], &environment, 80, 24);
+    // The terminal's folder is the home, which is no repository: so the commands name the room.
+    watch.wait_for_all(&[
+        "This is your room website-v2. Nobody is in it yet.",
+        "prickle connect claude-code --project website-v2",
+        "you are acme",
+        "· an agent's key        not yet: let an agent in",
+    ]);
+    let typed = [program, "connect", "claude-code", "--project", "website-v2"];
+    let mut connect = Terminal::start(&typed, &environment, 80, 40);
+    connect.wait_for("Waiting for its first call");
+    watch.wait_for_all(&["✓ acme/claude-code", "· it called the room    not yet"]);
+
+    let token = fs::read_to_string(files.join("keys/acme-claude-code")).unwrap();
+    let caller = common::caller::Caller::new(machine.notice()["address"].as_str().unwrap());
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+    runtime.block_on(async {
+        let list = r#"{"jsonrpc":"2.0","id":1,"method":"tools/list"}"#;
+        assert_eq!(caller.post(token.trim(), list).send().await.unwrap().status(), 200);
+    });
+    connect.wait_for("it listed the tools at ");
+    watch.wait_for_all(&["it has read the list of tools", "· its first pulse       not yet"]);
+
+    let mut pulse = machine.command(&["pulse", "--project", "website-v2", "--doing", "here I am"]);
+    Ran::of(pulse.env("PRICKLE_TOKEN", token.trim()).output().unwrap()).fine();
+    connect.wait_for("Done.");
+    assert_eq!(connect.wait_exit().exit_code(), 0);
+    assert!(!connect.raw_text().contains("prk_"), "the key was shown");
+    watch.wait_for_all(&["claude-code", "here I am", "1 of 1 working"]);
+    watch.send("q");
+    assert_eq!(watch.wait_exit().exit_code(), 0);
+
+    // Given again, there is nothing to wait for.
+    let mut again = Terminal::start(&typed, &environment, 80, 40);
+    again.wait_for("It last reported at ");
+    assert_eq!(again.wait_exit().exit_code(), 0);
+}
+
+#[test]
+fn a_port_that_is_none_is_refused_where_it_was_said() {
+    let machine = Machine::new();
+    let mut command = machine.command(&["watch", "--once"]);
+    let fault = Ran::of(command.env("PRICKLE_LOCAL_PORT", "70000").output().unwrap()).fault(2);
+    assert!(fault.starts_with("PRICKLE_LOCAL_PORT is 70000, but must be a free port"), "{fault}");
+    fs::create_dir_all(machine.files()).unwrap();
+    fs::write(machine.files().join("config.toml"), "local_port = \"x\"\n").unwrap();
+    let mut command = machine.command(&["connect", "codex"]);
+    let fault = Ran::of(command.env_remove("PRICKLE_LOCAL_PORT").output().unwrap()).fault(2);
+    assert!(fault.contains("config.toml, line 1: local_port = \"x\" must be a free port"), "{fault}");
+}
