@@ -20,6 +20,7 @@ use std::sync::Arc;
 use etcetera::BaseStrategy;
 
 use self::ca::Ca;
+pub use self::credentials::Place;
 pub use self::file::Ambiguous;
 use self::file::Settings;
 pub use self::reach::{Environment, Reach};
@@ -105,7 +106,8 @@ impl Folders {
 
     /// The key of an agent that this user let into a room, alone in a file.
     pub fn agent_key(&self, agent: &AgentId) -> PathBuf {
-        self.config.join("keys").join(format!("{}-{}", agent.owner(), agent.name()))
+        // Two folders, as names may hold the sign that would part them.
+        self.config.join("keys").join(agent.owner()).join(agent.name())
     }
 
     /// What the local room has to tell, of which nobody is there to hear.
@@ -151,7 +153,8 @@ pub struct Config {
     insecure: bool,
     /// No setting names a server: the room is this machine's own.
     local: bool,
-    local_port: u16,
+    /// Where it listens, or what is wrong with what was said of it: a fault for those alone who need it.
+    local_port: Result<u16, String>,
     project: Option<Slug>,
     /// What the folder is called that the command was started in, or the repository around it.
     folder_project: Slug,
@@ -203,7 +206,8 @@ impl Config {
         };
         let local = asked.is_none() && settings.server.is_none();
         let local_port = local_port(around, &settings)?;
-        let configured = settings.server.clone().unwrap_or_else(|| Server::local_at(local_port));
+        let here = || local_port.as_ref().map_or_else(|_| Server::local(), |port| Server::local_at(*port));
+        let configured = settings.server.clone().unwrap_or_else(here);
         let own = asked.as_ref().is_none_or(|server| *server == configured);
         let key = key_place(reach, around, &settings, &folders, own)?;
         let ca = Ca::find(reach, around, &settings, &folders, own);
@@ -265,6 +269,13 @@ impl Config {
         self
     }
 
+    /// The same with the key that is saved for the server, whatever else was named.
+    #[must_use]
+    pub fn with_saved_key(mut self) -> Self {
+        self.key = KeyPlace::Saved;
+        self
+    }
+
     /// Whether no setting names a server, so that the room is this machine's own: it is started where it is
     /// not running, and a key to it is made where there is none.
     pub fn is_local(&self) -> bool {
@@ -272,8 +283,9 @@ impl Config {
     }
 
     /// Where this machine's own room is to listen, as `HOST:PORT`.
-    pub fn local_address(&self) -> String {
-        format!("127.0.0.1:{}", self.local_port)
+    pub fn local_address(&self) -> Result<String, Environment> {
+        let port = self.local_port.as_ref().map_err(|fault| Environment(fault.clone()))?;
+        Ok(format!("127.0.0.1:{port}"))
     }
 
     /// Whether a key was named, by a flag, a variable or `config.toml`.
@@ -361,11 +373,12 @@ impl Config {
         Ok(path)
     }
 
-    /// Keeps a key for the server where none is saved that is `good`; `make` makes it. Two commands that do this
+    /// Makes sure that a key is saved for the server that is `good`: the one that is, one of another address, or what
+    /// `make` makes. Two commands that do this
     /// at once agree on one key.
     pub fn save_unless(
         &self,
-        good: impl FnOnce(&Token) -> anyhow::Result<bool>,
+        good: impl Fn(&Token, Place) -> anyhow::Result<bool>,
         make: impl FnOnce() -> anyhow::Result<Token>,
     ) -> anyhow::Result<()> {
         credentials::save_unless(&self.folders.credentials(), &self.server, good, make)
@@ -456,13 +469,13 @@ fn server(text: &str, named: &str) -> Result<Server, Environment> {
 }
 
 /// Where the local room listens: on the usual port, unless that is taken on this machine.
-fn local_port(around: &Surroundings, settings: &Settings) -> Result<u16, Environment> {
-    match around.text("PRICKLE_LOCAL_PORT")? {
-        Some(text) => text.parse().map_err(|_| {
-            Environment(format!("PRICKLE_LOCAL_PORT is {}, but {}", shown::line(text), file::LOCAL_PORT))
-        }),
+fn local_port(around: &Surroundings, settings: &Settings) -> Result<Result<u16, String>, Environment> {
+    Ok(match around.text("PRICKLE_LOCAL_PORT")? {
+        Some(text) => text
+            .parse()
+            .map_err(|_| format!("PRICKLE_LOCAL_PORT is {}, but {}", shown::line(text), file::LOCAL_PORT)),
         None => Ok(settings.local_port.unwrap_or(Server::local().port())),
-    }
+    })
 }
 
 /// What the repository around `folder` is called, by its folder's name.

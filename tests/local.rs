@@ -15,6 +15,7 @@ use std::sync::mpsc::{Receiver, channel};
 use std::time::{Duration, Instant};
 
 use common::PATIENCE;
+use prickle::server::local::{self, Found};
 use pty::Terminal;
 use rustix::process::{Pid, Signal, getsid, kill_process, test_kill_process};
 use serde_json::Value;
@@ -199,7 +200,7 @@ fn on_a_fresh_machine_watch_just_works() {
     let files = machine.files();
     assert_eq!(mode(&files), 0o700);
     assert_eq!(mode(&files.join("keys")), 0o700);
-    for file in ["room.db", "room.db.lock", "room.log", "credentials.toml", "keys/ada-l-shell"] {
+    for file in ["room.db", "room.db.lock", "room.log", "credentials.toml", "keys/ada-l/shell"] {
         assert_eq!(mode(&files.join(file)), 0o600, "{file}");
     }
     assert_eq!(machine.times_opened(), 1);
@@ -402,7 +403,7 @@ fn who_the_user_is_is_settled_at_the_first_start() {
 fn connecting_again_keeps_the_key_and_adds_the_room() {
     let machine = Machine::new();
     let out = machine.run(&["connect", "claude-code"]).fine();
-    let file = machine.files().join("keys/ada-l-claude-code");
+    let file = machine.files().join("keys/ada-l/claude-code");
     let token = fs::read_to_string(&file).unwrap();
     assert!(!out.contains(token.trim()), "the token was printed");
     assert_eq!(machine.run(&["connect", "claude-code"]).fine(), out);
@@ -412,7 +413,8 @@ fn connecting_again_keeps_the_key_and_adds_the_room() {
     assert!(printed.contains(&format!("export PRICKLE_TOKEN=\"{}\"", token.trim())), "{printed}");
 
     // The same agent in a second room: its key now opens both, at once.
-    machine.run(&["connect", "claude-code", "--project", "docs"]).fine();
+    let out = machine.run(&["connect", "claude-code", "--project", "docs"]).fine();
+    assert!(out.ends_with(": prickle connect claude-code --name reviewer --project docs\n"), "{out}");
     assert_eq!(fs::read_to_string(&file).unwrap(), token);
     for project in ["docs", "web-app"] {
         let mut pulse = machine.command(&["pulse", "--project", project, "--doing", "x"]);
@@ -421,10 +423,11 @@ fn connecting_again_keeps_the_key_and_adds_the_room() {
             out.status.success()
         });
     }
-    // A second session is a second agent.
-    let out = machine.run(&["connect", "claude-code", "--name", "reviewer"]).fine();
+    // A second session is a second agent, and the shell of the first is where its command is typed.
+    let mut second = machine.command(&["connect", "claude-code", "--name", "reviewer"]);
+    let out = Ran::of(second.env("PRICKLE_TOKEN", token.trim()).output().unwrap()).fine();
     assert!(out.starts_with("ada-l/reviewer may now report to web-app."), "{out}");
-    assert_ne!(fs::read_to_string(machine.files().join("keys/ada-l-reviewer")).unwrap(), token);
+    assert_ne!(fs::read_to_string(machine.files().join("keys/ada-l/reviewer")).unwrap(), token);
 
     // A key that was revoked is replaced.
     let id = machine.keys().iter().find(|k| k["agent_id"] == "ada-l/claude-code").unwrap()["id"].to_string();
@@ -451,7 +454,7 @@ fn the_steps_name_the_room_and_the_key() {
         assert!(out.contains(&command.replace("URL", &url)), "{out}");
         let name = if app == "other" { "agent" } else { app };
         assert!(
-            out.contains(&format!("  export PRICKLE_TOKEN=\"$(cat ~/prickle/keys/ada-l-{name})\"\n")),
+            out.contains(&format!("  export PRICKLE_TOKEN=\"$(cat ~/prickle/keys/ada-l/{name})\"\n")),
             "{out}"
         );
         assert!(out.contains("\"web-app\": what you are doing, branch, files, and an intent"), "{out}");
@@ -463,7 +466,7 @@ fn the_steps_name_the_room_and_the_key() {
     let mut shell = Command::new("sh");
     shell.env_clear().env("HOME", machine.home.path()).env("PATH", "/usr/bin:/bin");
     let said = shell.args(["-c", &format!("{export}; printf %s \"$PRICKLE_TOKEN\"")]).output().unwrap();
-    let token = fs::read_to_string(machine.files().join("keys/ada-l-codex")).unwrap();
+    let token = fs::read_to_string(machine.files().join("keys/ada-l/codex")).unwrap();
     assert_eq!(String::from_utf8(said.stdout).unwrap(), token.trim());
     // A new CLAUDE.md would silence an AGENTS.md that is there.
     assert!(machine.run(&["connect", "claude-code"]).fine().contains("add to CLAUDE.md:"));
@@ -490,7 +493,13 @@ fn a_room_of_others_makes_its_keys_itself() {
     let fault = machine.run(&typed).fault(2);
     assert!(fault.contains("is acme's own; an agent reports with a key of its own"), "{fault}");
     key("client", "acme/builder");
+    let fault = machine.run(&[&typed[..], &["--project", "nonsense"]].concat()).fault(2);
+    assert!(
+        fault.ends_with("is for website-v2, not for nonsense; name one of these with --project"),
+        "{fault}"
+    );
     let out = machine.run(&typed).fine();
+    assert!(!out.contains("only you can read") && !out.contains("prickle connect codex"), "{out}");
     assert!(out.starts_with("acme/builder may now report to website-v2."), "{out}");
     let quoted = format!("export PRICKLE_TOKEN=\"$(cat '{}')\"\n", file.display());
     assert!(out.contains(&quoted) && out.contains(&format!("--url {url}/mcp ")), "{out}");
@@ -523,7 +532,7 @@ fn from_nothing_to_the_first_pulse_both_terminals_say_how_far_it_is() {
     connect.wait_for("Waiting for its first call");
     watch.wait_for_all(&["✓ acme/claude-code", "· it called the room    not yet"]);
 
-    let token = fs::read_to_string(files.join("keys/acme-claude-code")).unwrap();
+    let token = fs::read_to_string(files.join("keys/acme/claude-code")).unwrap();
     let caller = common::caller::Caller::new(machine.notice()["address"].as_str().unwrap());
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
     runtime.block_on(async {
@@ -546,6 +555,138 @@ fn from_nothing_to_the_first_pulse_both_terminals_say_how_far_it_is() {
     let mut again = Terminal::start(&typed, &environment, 80, 40);
     again.wait_for("It last reported at ");
     assert_eq!(again.wait_exit().exit_code(), 0);
+}
+
+#[test]
+fn who_waits_for_an_agent_sends_no_key_to_whoever_has_the_port_next() {
+    let machine = Machine::new();
+    let (home, files) = (machine.home.path().to_str().unwrap(), machine.files());
+    let environment = [
+        ("HOME", home),
+        ("PRICKLE_HOME", files.to_str().unwrap()),
+        ("PRICKLE_LOCAL_PORT", "0"),
+        ("USER", "acme"),
+        ("TERM", "xterm-256color"),
+        ("LANG", "C.UTF-8"),
+    ];
+    let typed = [env!("CARGO_BIN_EXE_prickle"), "connect", "codex"];
+    let mut connect = Terminal::start(&typed, &environment, 80, 40);
+    connect.wait_for("Waiting for its first call");
+    let address = machine.notice()["address"].as_str().unwrap().trim_start_matches("http://").to_owned();
+    machine.run(&["serve", "--stop"]).fine();
+    let other = TcpListener::bind(&address).unwrap();
+    other.set_nonblocking(true).unwrap();
+    connect.wait_for_all(&["no longer waiting: the room was stopped; prickle serve", "stays valid."]);
+    assert_eq!(connect.wait_exit().exit_code(), 0);
+    assert!(other.accept().is_err(), "the key went to a stranger");
+}
+
+#[test]
+fn a_room_that_ends_says_so_before_it_stops_listening() {
+    let machine = Machine::new();
+    let mut serve = Watching::start(&mut machine.command(&["serve", "--idle", "1"]));
+    let listening = Watching::until(&serve.out, "listening on ");
+    let address: std::net::SocketAddr =
+        listening.strip_prefix("listening on http://").unwrap().parse().unwrap();
+    let database = machine.files().join("room.db");
+    let calls_a_room_that_is_gone = || {
+        let refused = std::net::TcpStream::connect(address).is_err();
+        refused && matches!(local::find(&database).unwrap(), Found::Room(_))
+    };
+    // Looking is a use of the room: only once it is about to end.
+    until("the room has withdrawn", || !matches!(local::find(&database).unwrap(), Found::Room(_)));
+    while serve.child.try_wait().unwrap().is_none() {
+        assert!(!calls_a_room_that_is_gone());
+    }
+}
+
+#[test]
+fn a_room_in_the_foreground_takes_the_place_of_the_one_in_the_background() {
+    let machine = Machine::new();
+    let watch = machine.watch(&["--json"]);
+    Watching::until(&watch.out, "\"hello\"");
+    let first = machine.process();
+    let serve = Watching::start(&mut machine.command(&["serve"]));
+    Watching::until(&serve.err, "this room takes the place of the one in the background");
+    Watching::until(&serve.out, "listening on ");
+    until("the one before has ended", || test_kill_process(first).is_err());
+    Watching::until(&watch.out, "\"hello\"");
+    // A second one in the foreground does not.
+    let fault = machine.run(&["serve"]).fault(2);
+    assert!(fault.contains("another room is running on it"), "{fault}");
+}
+
+#[test]
+fn nobody_who_waits_for_a_command_waits_for_the_room() {
+    let machine = Machine::new();
+    let mut shell = Command::new("sh");
+    let asked = machine.command(&[]);
+    shell.env_clear().envs(asked.get_envs().filter_map(|(name, value)| Some((name, value?))));
+    shell.env("PATH", "/usr/bin:/bin").current_dir(machine.repository("Web App"));
+    // A descriptor beside the usual ones, as test runners and make leave open.
+    let line = format!("{} watch --once 3>&1 >/dev/null 2>&1 | cat", env!("CARGO_BIN_EXE_prickle"));
+    let mut waiting = shell.args(["-c", &line]).spawn().unwrap();
+    until("the pipe has ended", || waiting.try_wait().unwrap().is_some());
+    assert!(test_kill_process(machine.process()).is_ok(), "the room ended with it");
+}
+
+#[test]
+fn a_dead_room_leaves_nothing_behind_under_the_watch_that_started_it() {
+    let machine = Machine::new();
+    let watch = machine.watch(&["--json"]);
+    Watching::until(&watch.out, "\"hello\"");
+    let first = machine.process();
+    kill_process(first, Signal::KILL).unwrap();
+    // One that nobody waited for would still be there.
+    until("it is gone", || test_kill_process(first).is_err());
+    Watching::until(&watch.out, "\"hello\"");
+}
+
+#[test]
+fn a_room_that_moved_is_entered_with_the_same_key_and_no_other_is_lost() {
+    let machine = Machine::new();
+    machine.run(&["watch", "--once"]).fine();
+    let saved = || fs::read_to_string(machine.files().join("credentials.toml")).unwrap();
+    let token = saved().split('"').find(|part| part.starts_with("prk_")).unwrap().to_owned();
+    for _ in 0..2 {
+        machine.run(&["serve", "--stop"]).fine();
+        machine.run(&["watch", "--once"]).fine();
+    }
+    assert_eq!(machine.keys().len(), 1, "{:?}", machine.keys());
+    // A key for another room that had the same address.
+    machine.run(&["serve", "--stop"]).fine();
+    let other = format!("prk_{}", "B".repeat(43));
+    let taken = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+    let kept = format!("[\"http://{taken}\"]\ntoken = \"{other}\"\n");
+    fs::write(machine.files().join("credentials.toml"), kept).unwrap();
+    let mut watch = machine.command(&["watch", "--once"]);
+    Ran::of(watch.env("PRICKLE_LOCAL_PORT", taken.port().to_string()).output().unwrap()).fine();
+    assert!(saved().contains(&other), "the only copy of a key is gone");
+    assert!(!saved().contains(&token), "nothing of it was known any more");
+}
+
+#[test]
+fn that_a_room_was_told_to_end_outlives_a_start_that_fails() {
+    let machine = Machine::new();
+    machine.run(&["watch", "--once"]).fine();
+    machine.run(&["serve", "--stop"]).fine();
+    let other = TcpListener::bind("127.0.0.1:0").unwrap();
+    let mut command = machine.command(&["watch", "--once"]);
+    command.env("PRICKLE_LOCAL_PORT", other.local_addr().unwrap().port().to_string());
+    Ran::of(command.output().unwrap()).fault(2);
+    let found = local::find(&machine.files().join("room.db")).unwrap();
+    assert_eq!(found, Found::Nobody { stopped: true });
+}
+
+#[test]
+fn a_lock_that_is_a_link_is_not_followed() {
+    let machine = Machine::new();
+    fs::create_dir_all(machine.files()).unwrap();
+    let target = machine.home.path().join("elsewhere");
+    std::os::unix::fs::symlink(&target, machine.files().join("room.db.lock")).unwrap();
+    let fault = machine.run(&["watch", "--once"]).fault(2);
+    assert!(fault.contains("lock"), "{fault}");
+    assert!(!target.exists());
 }
 
 #[test]

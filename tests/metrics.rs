@@ -190,3 +190,21 @@ async fn calls_that_wait_together_are_one_batch() {
     assert!(now["prickle_batch_calls_count"] < 200.0, "{now:?}");
     assert_eq!(now["prickle_commit_seconds_count"], now["prickle_batch_calls_count"]);
 }
+
+#[tokio::test]
+async fn a_watcher_that_lags_is_counted() {
+    let mut shape = Shape::default();
+    shape.server.send_buffer = 4096;
+    shape.store.held_bytes = 100 * 1024;
+    let room = Room::with(shape).await;
+    let key = room.key("client", "acme/builder", &["website-v2"]);
+    let mut slow = Watcher::open_slow(&room, &key, "website-v2", None, Some(4096)).await.unwrap();
+    slow.picture().await;
+    assert_eq!(scrape(&room).await["prickle_feed_lags_total"], 0.0);
+    let big = vec!["x".repeat(290); 50];
+    for n in 0..300 {
+        room.pulse(&key, json!({"project": "website-v2", "doing": format!("{n}"), "files": big})).await;
+    }
+    while slow.frame().await["type"] != "snapshot" {}
+    assert!(scrape(&room).await["prickle_feed_lags_total"] >= 1.0);
+}

@@ -6,7 +6,7 @@ use chrono::{FixedOffset, TimeDelta};
 use crossterm::event::{Event, KeyCode, KeyEvent, KeyModifiers};
 use prickle::client::recording;
 use prickle::picture::{Heard, Picture};
-use prickle::tui::model::{Layout, Look, Model, Watch};
+use prickle::tui::model::{Here, Layout, Look, Model, Watch};
 use prickle::tui::theme::{Glyphs, Theme};
 use prickle::tui::{update, view};
 use prickle::wire::Time;
@@ -319,7 +319,7 @@ fn own_room(agents: &Value) -> Model {
     recording.cut(LIVE.parse().unwrap());
     let (server, watch) = ("http://127.0.0.1:7766".to_owned(), Watch::Still(LIVE.parse().unwrap()));
     let mut m = Model::new(Picture::new("website-v2"), server, None, watch, look());
-    m.first.here = true;
+    m.first.here = Some(Here { open: LIVE.parse().unwrap(), ends: true });
     recording.heard.into_iter().for_each(|heard| update::heard(&mut m, heard));
     update::owner(&mut m, "acme".into());
     let agents = json!({"project": "website-v2", "agents": agents});
@@ -356,6 +356,22 @@ fn the_empty_room_tells_how_far_its_first_agent_has_come() {
     insta::assert_snapshot!("own-38x20", text(&mut own_room(&stages[0].1), 38, 20));
     insta::assert_snapshot!("own-38x20-key", text(&mut own_room(&stages[1].1), 38, 20));
     insta::assert_snapshot!("own-64x16", text(&mut own_room(&stages[1].1), 64, 16));
+}
+
+#[test]
+fn the_next_step_of_an_empty_room_is_on_the_smallest_screen() {
+    let called = standing(Some(LIVE), Some(LIVE), &json!([]));
+    for (columns, rows) in [(20, 6), (20, 10), (30, 8), (38, 6), (60, 6), (80, 5), (120, 8), (300, 100)] {
+        for (agents, step) in
+            [(&json!([]), "prickle connect claude-code"), (&called, "Report your pulse to prickle.")]
+        {
+            let shown = text(&mut own_room(agents), columns, rows);
+            // As a shell reads it: a backslash at a line's end joins the next.
+            let joined = shown.replace("\\\n", " ");
+            let words: Vec<&str> = joined.split_whitespace().collect();
+            assert!(words.join(" ").contains(step), "{columns}x{rows}:\n{shown}");
+        }
+    }
 }
 
 #[test]

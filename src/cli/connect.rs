@@ -18,18 +18,24 @@ use crate::words::Zone;
 
 /// How often the room is asked how far the agent has come.
 const LOOK_AGAIN: Duration = Duration::from_millis(500);
+/// The same when it takes long.
+const LOOK_SELDOM: Duration = Duration::from_secs(5);
 
 pub(super) fn run(args: &ConnectArgs, reach: &Reach) -> anyhow::Result<()> {
     let config = Config::load(reach)?.with_project(args.project.clone());
     room::warn(&config);
-    let connected = if config.is_local() { here(args, config)? } else { elsewhere(args, &config)? };
+    if config.is_local() && reach.token_file.is_some() {
+        let text = "--token-file names a key, but in this machine's own room connect makes the agent's key itself; \
+                    leave it out, or name the room of the key with --server";
+        return Err(Environment(text.into()).into());
+    }
+    let mut connected = if config.is_local() { here(args, config)? } else { elsewhere(args, &config)? };
     let mut out = std::io::stdout();
     out.write_all(connected.steps(args).as_bytes())?;
     out.flush()?;
-    match connected.watcher {
+    match connected.watcher.take() {
         Some(watcher) if out.is_terminal() => {
-            let (agent, project) = (&connected.agent, &connected.project);
-            room::run(follow(&watcher, agent, project))
+            room::run(follow(watcher, &connected.agent, &connected.project))
         }
         _ => Ok(()),
     }
@@ -47,30 +53,30 @@ struct Connected {
     token: Option<String>,
     /// The certificates that the room is trusted by, where the machine's own do not do.
     ca: Option<PathBuf>,
+    /// The key was made here, so this command can make one for another agent too.
+    made: bool,
+    /// The room's name does not follow from the folder.
+    named: bool,
     /// What asks the room as the agent's owner; only where there is a key of theirs.
-    watcher: Option<Http>,
+    watcher: Option<room::Asker>,
 }
 
-/// In this machine's own room: the key is made, or let into the project.
+/// In this machine's own room: the key is made, or let into the project. The environment may hold an agent's key, as
+/// in the shell of an agent that was connected before; here it is the user who speaks.
 fn here(args: &ConnectArgs, config: Config) -> anyhow::Result<Connected> {
-    if config.names_a_key() {
-        let text = "a key was named (--token-file, PRICKLE_TOKEN or PRICKLE_TOKEN_FILE), but in this machine's own \
-                    room connect makes the agent's key itself: leave it out, or name its --server too";
-        return Err(Environment(text.into()).into());
-    }
-    // What connect names is to be there, also where there are other rooms already.
-    let config = local::ready_in(config, args.owner.as_ref(), local::Unknown::Make)?;
+    let config = config.with_saved_key();
+    let config = local::ready(config, args.owner.as_ref(), local::Unknown::Make)?.config;
     let project = config.project().unwrap_or_else(Slug::fallback);
     let mut keys = local::keys(&config)?;
     let owner = local::whose(&config, &keys)?;
     let agent = AgentId::new(&owner, &name(args)?);
     let label = format!("prickle connect {}", args.app.word());
     let key = local::agent_key(&config, &mut keys, &agent, &project, &label)?;
-    let access = config.access().map_err(Environment)?;
-    let watcher = Http::new(&access, room::PATIENCE).ok();
+    let watcher = Some(room::Asker::new(local::source(&config)));
     let url = format!("{}/mcp", config.server);
+    let named = project != *config.folder_project();
     let token = read(&config.with_key_in(key.clone()), args.print)?;
-    Ok(Connected { agent, project, url, key, token, ca: None, watcher })
+    Ok(Connected { agent, project, url, key, token, ca: None, made: true, named, watcher })
 }
 
 /// In a room of others, who made the key: `--token-file` names it.
@@ -105,6 +111,14 @@ fn elsewhere(args: &ConnectArgs, config: &Config) -> anyhow::Result<Connected> {
         return Err(Environment(text).into());
     };
     let project = room::runtime()?.block_on(room::project(config))?;
+    if let Some(seen) = me.projects.filter(|seen| !seen.iter().any(|seen| seen == project.as_str())) {
+        let text = format!(
+            "the key in {} is for {}, not for {project}; name one of these with --project",
+            path_text(&key),
+            shown::line(&seen.join(", "))
+        );
+        return Err(Environment(text).into());
+    }
     let url = format!("{server}/mcp");
     let ca = config.ca_file().map(Path::to_owned).filter(|_| server.is_encrypted());
     Ok(Connected {
@@ -114,6 +128,8 @@ fn elsewhere(args: &ConnectArgs, config: &Config) -> anyhow::Result<Connected> {
         key: key.clone(),
         token: read(config, args.print)?,
         ca,
+        made: false,
+        named: false,
         watcher: None,
     })
 }
@@ -138,9 +154,8 @@ impl Connected {
     fn steps(&self, args: &ConnectArgs) -> String {
         let Self { agent, project, url, .. } = self;
         let file = path_text(&self.key);
-        let mut text = format!(
-            "{agent} may now report to {project}. Its key is in {file}, which only you can read.\n\n"
-        );
+        let private = if self.made { ", which only you can read" } else { "" };
+        let mut text = format!("{agent} may now report to {project}. Its key is in {file}{private}.\n\n");
         let secret = match &self.token {
             Some(token) => token.clone(),
             None => format!("$(cat {})", quoted(&self.key)),
@@ -196,9 +211,13 @@ impl Connected {
         text.push_str(&format!("3. {third}:\n\n  {start}\n\n"));
         let app = args.app.word();
         let other = if args.app == App::Other { "tester" } else { "reviewer" };
-        text.push_str(&format!(
-            "One key is one agent. A second session at the same time: prickle connect {app} --name {other}\n"
-        ));
+        text.push_str("One key is one agent. ");
+        text.push_str(&if self.made {
+            let named = if self.named { format!(" --project {project}") } else { String::new() };
+            format!("A second session at the same time: prickle connect {app} --name {other}{named}\n")
+        } else {
+            "A second session at the same time needs a key of its own.\n".to_owned()
+        });
         text
     }
 }
@@ -248,12 +267,17 @@ impl App {
 }
 
 /// Says how far the agent has come, until its first pulse. Everything is done already: a room that can't tell is
-/// no fault of this command.
-async fn follow(watcher: &Http, agent: &AgentId, project: &Slug) -> anyhow::Result<()> {
+/// no fault of this command, but is said.
+async fn follow(mut watcher: room::Asker, agent: &AgentId, project: &Slug) -> anyhow::Result<()> {
     let mut out = std::io::stdout();
     let mut told = Told::default();
+    let mut pause = LOOK_AGAIN;
     loop {
-        match watcher.agents(project).await {
+        let answer = match watcher.room().await {
+            Ok((_, http)) => http.agents(project).await,
+            Err(error) => Err(error),
+        };
+        match answer {
             Ok(answer) => {
                 // A key that was made a moment ago may not be listed yet.
                 let standing = answer.agents.into_iter().find(|standing| standing.agent_id == *agent);
@@ -264,10 +288,16 @@ async fn follow(watcher: &Http, agent: &AgentId, project: &Slug) -> anyhow::Resu
                     return Ok(());
                 }
             }
-            Err(CallError::Unreachable(_)) => {}
-            Err(_) => return Ok(()),
+            Err(error) => {
+                if told.waiting {
+                    writeln!(out)?;
+                }
+                room::note(&format!("no longer waiting: {error}. What was printed stays valid."));
+                return Ok(());
+            }
         }
-        tokio::time::sleep(LOOK_AGAIN).await;
+        tokio::time::sleep(pause).await;
+        pause = (pause + pause / 20).min(LOOK_SELDOM);
     }
 }
 

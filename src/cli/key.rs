@@ -27,7 +27,7 @@ pub(super) fn run(command: KeyCommand, reach: &Reach) -> anyhow::Result<()> {
 
 fn create(args: KeyCreateArgs, reach: &Reach) -> anyhow::Result<()> {
     let path = database(args.db.as_deref())?;
-    let save = args.save.then(|| Config::load(reach)).transpose()?;
+    let save = args.save.then(|| Config::load(reach).map(super::local::found)).transpose()?;
     let key = asked(args)?;
     let mut keys = open(&path)?;
     let token = keys.create(&key, Clock::default().now()).map_err(|e| failed(&keys, e))?;

@@ -1,25 +1,22 @@
 //! The room of this machine, for when no setting names another: found by its lock, started where nobody has it,
 //! and entered with a key of one's own.
 
-use std::io::{BufRead, BufReader, Read};
-use std::path::Path;
-use std::process::{Command, Stdio};
-use std::sync::Arc;
-use std::time::{Duration, Instant};
+mod process;
 
+use std::path::PathBuf;
+use std::sync::Arc;
+
+pub(super) use self::process::{stop, take_over};
 use super::{Environment, room};
+use crate::client::CallError;
 use crate::client::feed::Source;
 use crate::client::words::Trouble;
-use crate::config::{Config, Server, Token};
+use crate::config::{Access, Config, Place, Token};
 use crate::rules::{Kind, Scope};
 use crate::server::clock::Clock;
-use crate::server::local::{self, Found};
+use crate::server::local::{Found, Notice};
 use crate::server::store::keys::{Holder, KeyRow, KeyStore, NewKey};
-use crate::shown;
 use crate::wire::id::{AgentId, Slug};
-
-/// How long a room may be about to open.
-const OPENING: Duration = Duration::from_secs(15);
 
 /// The name of whoever reports from a shell, as an agent of the user's.
 const SHELL: &str = "shell";
@@ -33,35 +30,40 @@ pub(super) enum Unknown {
     Make,
 }
 
-/// Settings that reach a room which is open, with a key to it and the room's name. Where a server is named, they
-/// are as they were; otherwise the local room is started if need be, and what is missing is made.
-///
-/// `owner` is who the user wants to be, where they are nobody yet.
-pub(super) fn ready(config: Config, owner: Option<&Slug>) -> anyhow::Result<Config> {
-    ready_in(config, owner, Unknown::Refuse)
+/// A room that can be asked.
+#[derive(Debug)]
+pub(super) struct Ready {
+    /// Settings that reach it, with a key to it and its name.
+    pub(super) config: Config,
+    /// What its lock says, if it is this machine's own.
+    pub(super) notice: Option<Notice>,
 }
 
-/// [`ready`], in a room that may be new.
-pub(super) fn ready_in(config: Config, owner: Option<&Slug>, unknown: Unknown) -> anyhow::Result<Config> {
-    if !config.is_local() {
-        if let Some(owner) = owner {
-            let text = format!(
-                "--owner {owner} is for the first start of this machine's own room, but {} was named; \
-                 there the key says who you are",
-                config.server
-            );
-            return Err(Environment(text).into());
-        }
-        return Ok(config);
+/// A room that is open. Where a server is named, the settings are as they were; otherwise the local room is started
+/// if need be, and what is missing is made.
+///
+/// `owner` is who the user wants to be, where they are nobody yet.
+pub(super) fn ready(config: Config, owner: Option<&Slug>, unknown: Unknown) -> anyhow::Result<Ready> {
+    if let Some(owner) = owner.filter(|_| !config.is_local() || config.names_a_key()) {
+        let named = if config.is_local() { "a key".to_owned() } else { config.server.to_string() };
+        let text = format!(
+            "--owner {owner} is for the first start of this machine's own room, but {named} was named; \
+             there the key says who you are"
+        );
+        return Err(Environment(text).into());
     }
-    let opened = open(&config).map_err(|trouble| Environment(words(trouble)))?;
+    if !config.is_local() {
+        return Ok(Ready { config, notice: None });
+    }
+    let opened = process::open(&config).map_err(|trouble| Environment(words(trouble)))?;
     let config = config.at(opened.server);
     if opened.started {
         let host = config.server.host();
         room::note(&format!("opened this machine's own room on {host}, until an hour after its last use"));
     }
+    let notice = Some(opened.notice);
     if config.names_a_key() {
-        return Ok(config);
+        return Ok(Ready { config, notice });
     }
     let mut keys = keys(&config)?;
     enter(&config, &mut keys, owner)?;
@@ -71,13 +73,13 @@ pub(super) fn ready_in(config: Config, owner: Option<&Slug>, unknown: Unknown) -
         None => config.folder_project().clone(),
     };
     keys.add_project(&project, now()).map_err(|e| failed(&keys, e))?;
-    Ok(config.with_project(Some(project)))
+    Ok(Ready { config: config.with_project(Some(project)), notice })
 }
 
 /// As [`ready`], for a command that speaks as an agent: in the local room, as the user's shell unless a key was
 /// named.
 pub(super) fn ready_to_speak(config: Config) -> anyhow::Result<Config> {
-    let config = ready(config, None)?;
+    let config = ready(config, None, Unknown::Refuse)?.config;
     let Some(project) = config.project().filter(|_| config.is_local() && !config.names_a_key()) else {
         return Ok(config);
     };
@@ -88,27 +90,53 @@ pub(super) fn ready_to_speak(config: Config) -> anyhow::Result<Config> {
     Ok(config.with_key_in(path))
 }
 
-/// Where a watch of the local room finds it again: the lock is tried anew each time, and a room that crashed or
-/// that nobody used is started again; one that was asked to end is not, until somebody opens it.
+/// Where the local room is found again: the lock is looked at anew each time, and a room that crashed or that
+/// nobody used is started again; one that was asked to end is not, until somebody opens it.
 pub(super) fn source(config: &Config) -> Source {
     if !config.is_local() {
         return config.source();
     }
     let config = config.clone();
-    let address = config.server.clone();
     Arc::new(move || {
-        let server = match look(&config)? {
+        let server = match process::look(&config)? {
             Found::Nobody { stopped: true } => {
                 return Err(Trouble::Lost("the room was stopped; prickle serve opens it".into()));
             }
-            Found::Room(notice) => address_of(&notice.address)?,
-            Found::Nobody { stopped: false } | Found::Between => open(&config)?.server,
+            Found::Room(notice) => process::address_of(&notice)?,
+            Found::Nobody { stopped: false } | Found::Between => match process::open(&config) {
+                Ok(opened) => opened.server,
+                // What keeps it from opening may pass: a port that is busy, a program that is being replaced.
+                Err(trouble) => return Err(Trouble::Lost(words(trouble))),
+            },
         };
         // A room that came back elsewhere has the same keys; ours is saved under the address of before.
-        let access =
-            if config.names_a_key() { config.access() } else { config.clone().at(address.clone()).access() };
-        access.map(|access| crate::config::Access { server, ..access }).map_err(Trouble::Refused)
+        let access = config.access().map_err(Trouble::Refused)?;
+        Ok(Access { server, ..access })
     })
+}
+
+/// The settings with the local room's address, if it is open.
+pub(super) fn found(config: Config) -> Config {
+    let at = match process::look(&config) {
+        Ok(Found::Room(notice)) if config.is_local() => process::address_of(&notice).ok(),
+        _ => None,
+    };
+    match at {
+        Some(server) => config.at(server),
+        None => config,
+    }
+}
+
+/// Asks a room; the local one may have ended since it was found, and is then asked once more where it is by now.
+pub(super) async fn ask<T>(
+    config: &Config,
+    access: &Access,
+    question: impl AsyncFn(&Access) -> Result<T, CallError>,
+) -> Result<T, CallError> {
+    match question(access).await {
+        Err(CallError::Unreachable(_)) if config.is_local() => question(&source(config)()?).await,
+        answer => answer,
+    }
 }
 
 /// The key of an agent of the user's, in a file of its own: made, or let into the room, if need be.
@@ -118,7 +146,7 @@ pub(super) fn agent_key(
     agent: &AgentId,
     project: &Slug,
     label: &str,
-) -> anyhow::Result<std::path::PathBuf> {
+) -> anyhow::Result<PathBuf> {
     let keys = std::cell::RefCell::new(keys);
     let good = |token: &Token| {
         let mut keys = keys.borrow_mut();
@@ -168,11 +196,16 @@ pub(super) fn whose(config: &Config, keys: &KeyStore) -> anyhow::Result<Slug> {
 /// Makes sure that a person's key is saved. One that was revoked stays so: somebody meant it.
 fn enter(config: &Config, keys: &mut KeyStore, owner: Option<&Slug>) -> anyhow::Result<()> {
     let keys = std::cell::RefCell::new(keys);
-    let good = |token: &Token| {
+    let good = |token: &Token, place: Place| {
         let keys = keys.borrow();
-        let key = keys.find(token.secret()).map_err(|e| failed(&keys, e))?;
-        match (&key, owner) {
-            (Some(key), Some(owner)) if key.owner != owner.as_str() => {
+        let Some(key) = keys.find(token.secret()).map_err(|e| failed(&keys, e))? else { return Ok(false) };
+        // A key that is saved for another address is of this room if this room knows it: then the room has moved.
+        let live = key.revoked_at.is_none() && key.kind == Kind::Person.as_str() && key.projects.is_none();
+        if place == Place::Elsewhere && !live {
+            return Ok(false);
+        }
+        match owner {
+            Some(owner) if key.owner != owner.as_str() => {
                 let text = format!(
                     "you are {} in this room already; --owner {owner} would need a key of its own: \
                      prickle key create --kind person --owner {owner} --all --save",
@@ -180,7 +213,7 @@ fn enter(config: &Config, keys: &mut KeyStore, owner: Option<&Slug>) -> anyhow::
                 );
                 Err(Environment(text).into())
             }
-            _ => Ok(key.is_some()),
+            _ => Ok(true),
         }
     };
     let make = || {
@@ -215,115 +248,6 @@ fn named(keys: &KeyStore, project: Slug) -> anyhow::Result<Slug> {
         names.join(", ")
     );
     Err(Environment(text).into())
-}
-
-/// The local room, open.
-struct Opened {
-    server: Server,
-    /// By this command.
-    started: bool,
-}
-
-/// Waits for the local room, and starts it if nobody has.
-fn open(config: &Config) -> Result<Opened, Trouble> {
-    let until = Instant::now() + OPENING;
-    let mut started = false;
-    loop {
-        match look(config)? {
-            Found::Room(notice) => return Ok(Opened { server: address_of(&notice.address)?, started }),
-            // One that opened and has gone again is not a reason to start one after another.
-            Found::Nobody { .. } if started => {
-                return Err(Trouble::Lost("the room closed as soon as it was open".into()));
-            }
-            Found::Nobody { .. } => {
-                started = true;
-                if let Err(why) = start(config) {
-                    // Another command may have been first: then its room is ours too.
-                    if matches!(look(config)?, Found::Nobody { .. }) {
-                        return Err(Trouble::Refused(why));
-                    }
-                    started = false;
-                }
-            }
-            Found::Between if Instant::now() > until => {
-                let log = shown::line(&config.folders.room_log().to_string_lossy());
-                return Err(Trouble::Lost(format!("the room does not come up; its log is {log}")));
-            }
-            Found::Between => std::thread::sleep(Duration::from_millis(10)),
-        }
-    }
-}
-
-fn look(config: &Config) -> Result<Found, Trouble> {
-    let database = config.folders.database();
-    local::find(&database).map_err(|error| {
-        let database = shown::line(&database.to_string_lossy());
-        Trouble::Refused(format!("the lock of the room's database {database} can't be read ({error})"))
-    })
-}
-
-fn address_of(text: &str) -> Result<Server, Trouble> {
-    text.parse()
-        .map_err(|_| Trouble::Refused("the room's lock names no address; stop it and start it anew".into()))
-}
-
-/// Starts the local room as a process of its own; returns once it listens, or with its own words for why not.
-fn start(config: &Config) -> Result<(), String> {
-    let mut command = Command::new(program());
-    command.args(["serve", "--local", "--addr", &config.local_address()]);
-    // The room needs nobody's key, and must not hold the folder that it happened to be started in.
-    for name in ["PRICKLE_TOKEN", "PRICKLE_TOKEN_FILE", "PRICKLE_SERVER"] {
-        command.env_remove(name);
-    }
-    command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
-    let mut child = command.spawn().map_err(|e| format!("the room can't be started: {e}"))?;
-    let mut said = String::new();
-    if let Some(out) = child.stdout.take() {
-        let _ = BufReader::new(out).read_line(&mut said); // at the latest its end closes the pipe
-    }
-    if said.starts_with("listening on ") {
-        return Ok(());
-    }
-    let mut why = String::new();
-    if let Some(err) = child.stderr.take() {
-        let _ = err.take(4096).read_to_string(&mut why);
-    }
-    let _ = child.wait();
-    let why = why.lines().last().unwrap_or("it ended without a word");
-    Err(shown::line(why.strip_prefix("prickle: ").unwrap_or(why)))
-}
-
-/// This program. After an update the file that it was started from is gone, and the new one is where it was.
-fn program() -> std::path::PathBuf {
-    let here = std::env::current_exe().unwrap_or_else(|_| "prickle".into());
-    let gone = here.to_string_lossy().strip_suffix(" (deleted)").map(std::path::PathBuf::from);
-    gone.filter(|_| !here.exists()).unwrap_or(here)
-}
-
-/// `prickle serve --stop`.
-pub(super) fn stop(database: &Path) -> anyhow::Result<()> {
-    let gone = |error: std::io::Error| Environment(format!("the room's lock can't be read ({error})"));
-    let name = shown::line(&database.to_string_lossy());
-    let Found::Room(notice) = local::find(database).map_err(gone)? else {
-        anyhow::bail!("no room is running on {name}");
-    };
-    let process = i32::try_from(notice.pid).ok().and_then(rustix::process::Pid::from_raw);
-    let Some(process) = process else { anyhow::bail!("the lock of {name} names no process") };
-    rustix::process::kill_process(process, rustix::process::Signal::TERM)
-        .map_err(|e| Environment(format!("the room on {} can't be asked to end ({e})", notice.address)))?;
-    let until = Instant::now() + OPENING;
-    while !matches!(local::find(database).map_err(gone)?, Found::Nobody { .. }) {
-        if Instant::now() > until {
-            anyhow::bail!(
-                "the room on {} (process {}) was asked to end and has not yet",
-                notice.address,
-                notice.pid
-            );
-        }
-        std::thread::sleep(Duration::from_millis(10));
-    }
-    room::note(&format!("the room on {} is closed", notice.address));
-    Ok(())
 }
 
 fn words(trouble: Trouble) -> String {

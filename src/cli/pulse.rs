@@ -23,8 +23,11 @@ pub(super) fn run(args: &PulseArgs, reach: &Reach) -> anyhow::Result<()> {
 async fn send(args: &PulseArgs, config: &Config) -> anyhow::Result<()> {
     let project = room::project(config).await?;
     let access = config.access().map_err(super::Environment)?;
-    let result = mcp::call(&access, "update_pulse", arguments(args, &project), room::PATIENCE).await;
-    let value = match result {
+    let report = arguments(args, &project);
+    let sent = local::ask(config, &access, async |access| {
+        mcp::call(access, "update_pulse", report.clone(), room::PATIENCE).await
+    });
+    let value = match sent.await {
         Ok(value) => value,
         Err(CallError::Refused(text)) => anyhow::bail!(text),
         Err(error) => return Err(room::no_answer(config, error).into()),

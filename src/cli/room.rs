@@ -7,8 +7,9 @@ use tokio::runtime::{Builder, Runtime};
 
 use super::{Environment, Stopped};
 use crate::client::CallError;
+use crate::client::feed::Source;
 use crate::client::http::Http;
-use crate::config::Config;
+use crate::config::{Access, Config};
 use crate::wire::LOCAL_ROOM;
 use crate::wire::id::Slug;
 
@@ -54,11 +55,44 @@ pub(super) async fn project(config: &Config) -> anyhow::Result<Slug> {
     }
 }
 
+/// Asks a room again and again, wherever it is by then.
+pub(super) struct Asker {
+    source: Source,
+    last: Option<(Access, Http)>,
+}
+
+impl Asker {
+    pub(super) fn new(source: Source) -> Self {
+        Self { source, last: None }
+    }
+
+    /// The room's address and what asks it there.
+    pub(super) async fn room(&mut self) -> Result<(Access, Http), CallError> {
+        let source = std::sync::Arc::clone(&self.source);
+        let gone = |_| CallError::Unreachable("this program is ending".into());
+        let access = tokio::task::spawn_blocking(move || source()).await.map_err(gone)??;
+        match &self.last {
+            Some((known, http)) if *known == access => Ok((access, http.clone())),
+            _ => {
+                let http = Http::new(&access, PATIENCE)?;
+                self.last = Some((access.clone(), http.clone()));
+                Ok((access, http))
+            }
+        }
+    }
+}
+
 /// Why a room did not answer, with the next step.
 pub(super) fn no_answer(config: &Config, error: CallError) -> Environment {
     let server = &config.server;
     Environment(match error {
         CallError::Refused(text) | CallError::Unauthorized(text) | CallError::Untrusted(text) => text,
+        CallError::Unreachable(why) if config.is_local() => {
+            format!(
+                "the room on {} does not answer ({why}); try again, which opens it if need be",
+                server.host()
+            )
+        }
         CallError::Unreachable(why) if server.is_loopback() => {
             let elsewhere = server.to_string() != LOCAL_ROOM;
             let mut at = if elsewhere { format!(" --addr {}", server.host()) } else { String::new() };

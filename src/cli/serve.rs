@@ -14,7 +14,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::{Environment, Reach, ServeArgs, addresses};
 use crate::config::{Config, Folders, Surroundings};
-use crate::server::local::{self, Notice};
+use crate::server::local::{self, Found, Notice};
 use crate::server::store::{self, Claim, Store};
 use crate::server::tls::Tls;
 use crate::server::{self, descriptors, log};
@@ -29,6 +29,9 @@ pub(super) fn run(args: ServeArgs, reach: &Reach) -> anyhow::Result<()> {
     };
     if args.stop {
         return super::local::stop(&database);
+    }
+    if !args.local {
+        super::local::take_over(&database)?;
     }
     if args.local {
         // Ctrl-C in the terminal that happens to start it, and that terminal's end, are not meant for it.
@@ -46,22 +49,35 @@ async fn room(args: ServeArgs, database: &Path, reach: &Reach) -> anyhow::Result
     let tls = tls.transpose().map_err(|e| Environment(e.to_string()))?;
     let addr = match args.addr {
         Some(addr) => addr,
-        None => Config::load_leniently(reach)?.local_address(),
+        None => Config::load_leniently(reach)?.local_address()?,
     };
     let claim = || Claim::take(database).map_err(|e| Environment(e.to_string()));
     // A room that can't listen leaves the database untouched. For the local room the lock decides, not the port:
     // of two that are started at once, the one without the lock must find the other, not its port taken.
+    let before = local::find(database);
     let claimed = args.local.then(claim).transpose()?;
-    let listener = listen(&addr, args.local, tls.is_some(), reach.insecure).await?;
+    let listener = match listen(&addr, args.local, tls.is_some(), reach.insecure).await {
+        Ok(listener) => listener,
+        Err(error) => {
+            if claimed.is_some() && matches!(before, Ok(Found::Nobody { stopped: true })) {
+                let _ = local::stay_closed(database); // that it was told to end is still so
+            }
+            return Err(error);
+        }
+    };
     let at = listener.local_addr().context("the listener has no address")?;
     let claimed = claimed.map_or_else(claim, Ok)?;
     let store =
         Store::open_claimed(claimed, store::Options::default()).map_err(|e| Environment(e.to_string()))?;
+    let idle = args.idle.or(args.local.then_some(ALONE.as_secs()));
     let scheme = if tls.is_some() { "https" } else { "http" };
     let notice = Notice {
-        address: format!("{scheme}://{}", reachable(at)),
+        address: format!("{scheme}://{}", by_name(at, &args.allow_hosts, tls.is_some())),
         pid: std::process::id(),
         epoch: store.epoch().to_string(),
+        opened_at: store.clock().now(),
+        idle,
+        background: args.local,
         stopped: false,
     };
     local::announce(database, &notice).context("the lock can't be written")?;
@@ -87,7 +103,7 @@ async fn room(args: ServeArgs, database: &Path, reach: &Reach) -> anyhow::Result
     let options = server::Options {
         allow_hosts: args.allow_hosts,
         allow_origins: args.allow_origins,
-        idle: args.idle.map(Duration::from_secs).or(args.local.then_some(ALONE)),
+        idle: idle.map(Duration::from_secs),
         rate: args.rate.0,
         tls,
         ..server::Options::default()
@@ -97,7 +113,15 @@ async fn room(args: ServeArgs, database: &Path, reach: &Reach) -> anyhow::Result
     Ok(())
 }
 
-/// The address for those on this machine.
+/// The address for those on this machine: with TLS by the name that the certificate is for, if one was told.
+fn by_name(at: SocketAddr, names: &[String], encrypted: bool) -> String {
+    match names.first().filter(|_| encrypted) {
+        Some(name) if name.contains(':') => name.clone(),
+        Some(name) => format!("{name}:{}", at.port()),
+        None => reachable(at).to_string(),
+    }
+}
+
 fn reachable(at: SocketAddr) -> SocketAddr {
     let ip = match at.ip() {
         IpAddr::V4(ip) if ip.is_unspecified() => Ipv4Addr::LOCALHOST.into(),

@@ -15,7 +15,8 @@ use crate::config::Config;
 use crate::picture::{Heard, News, Picture};
 use crate::report::plain::Plain;
 use crate::report::{self, Lines};
-use crate::tui::model::{Model, Watch};
+use crate::server::local::Notice;
+use crate::tui::model::{First, Here, Model, Watch};
 use crate::tui::session::Asker;
 use crate::tui::{Signal, session, update};
 use crate::wire::feed::Snapshot;
@@ -26,6 +27,8 @@ use crate::words::Zone;
 const ASK_AGAIN: Duration = Duration::from_secs(2);
 /// How long until the room is asked again how far its first agent has come.
 const LOOK_AGAIN: Duration = Duration::from_secs(1);
+/// The same for a room that stays empty.
+const LOOK_SELDOM: Duration = Duration::from_secs(10);
 
 pub(super) fn run(args: &WatchArgs, reach: &Reach) -> anyhow::Result<()> {
     let config = Config::load_leniently(reach)?.with_project(args.project.clone());
@@ -36,7 +39,7 @@ pub(super) fn run(args: &WatchArgs, reach: &Reach) -> anyhow::Result<()> {
     if full {
         screen::check_terminal()?;
     }
-    let config = local::ready(config, args.owner.as_ref())?;
+    let local::Ready { config, notice } = local::ready(config, args.owner.as_ref(), local::Unknown::Refuse)?;
     if args.once {
         return room::run(once(args, &config));
     }
@@ -56,7 +59,7 @@ pub(super) fn run(args: &WatchArgs, reach: &Reach) -> anyhow::Result<()> {
             }
         });
     }
-    room::runtime()?.block_on(screen(args, &config))
+    room::runtime()?.block_on(screen(args, &config, notice))
 }
 
 /// The room as it is now.
@@ -68,13 +71,15 @@ async fn once(args: &WatchArgs, config: &Config) -> anyhow::Result<()> {
     let project = room::project(config).await?;
     room::warn(config);
     let access = config.access().map_err(Environment)?;
-    let http = Http::new(&access, room::PATIENCE).map_err(|e| room::no_answer(config, e))?;
+    let text = local::ask(config, &access, async |access| {
+        Http::new(access, room::PATIENCE)?.snapshot_text(&project).await
+    });
+    let text = text.await.map_err(|error| room::no_answer(config, error))?;
     if args.json {
-        let text = http.snapshot_text(&project).await.map_err(|e| room::no_answer(config, e))?;
         writeln!(std::io::stdout(), "{}", report::json::line(&text))?;
         return Ok(());
     }
-    let snapshot = http.snapshot(&project).await.map_err(|e| room::no_answer(config, e))?;
+    let snapshot: Snapshot = serde_json::from_str(&text)?;
     table(&snapshot)
 }
 
@@ -207,47 +212,58 @@ fn picture(config: &Config, project: &str) -> Picture {
     picture
 }
 
-async fn screen(args: &WatchArgs, config: &Config) -> anyhow::Result<()> {
+async fn screen(args: &WatchArgs, config: &Config, notice: Option<Notice>) -> anyhow::Result<()> {
     let (project, mut feed) = follow(args, config).await?;
     let picture = picture(config, project.as_str());
     let watch = Watch::Running(TimeDelta::zero());
     let (look, fault) = look::from(&args.look, Some(config));
     let mut model = Model::new(picture, config.server.to_string(), None, watch, look);
     model.notice = config.warnings.first().cloned().or(fault);
-    model.first.here = config.is_local() && !config.names_a_key();
-    model.first.named = project != *config.folder_project();
-    screen::open(model, Some(&mut feed), |screen| ask(config.clone(), project, screen)).await
+    model.first = First {
+        here: notice.map(|notice| Here { open: notice.opened_at, ends: notice.idle.is_some() }),
+        named: project != *config.folder_project(),
+        agents: None,
+    };
+    let room = room::Asker::new(local::source(config));
+    screen::open(model, Some(&mut feed), |screen| ask(room, project, screen)).await
 }
 
 /// Asks the room whose key watches, until it answers; then, for as long as nobody is to be seen in it, how far
 /// this owner's agents have come.
-async fn ask(config: Config, project: Slug, mut screen: Asker) {
-    let http = || config.access().ok().and_then(|access| Http::new(&access, room::PATIENCE).ok());
+async fn ask(mut room: room::Asker, project: Slug, mut screen: Asker) {
     loop {
-        if let Some(http) = http() {
-            match http.me().await {
-                Ok(me) => {
-                    let _ = screen.answers.send(Signal::Owner(me.owner)).await;
-                    break;
-                }
-                Err(CallError::Unreachable(_) | CallError::Untrusted(_)) => {}
-                Err(_) => return,
+        let me = match room.room().await {
+            Ok((_, http)) => http.me().await,
+            Err(error) => Err(error),
+        };
+        match me {
+            Ok(me) => {
+                let _ = screen.answers.send(Signal::Owner(me.owner)).await;
+                break;
             }
+            // A key may be made meanwhile, and what is wrong with one is the feed's to tell.
+            Err(_) => tokio::time::sleep(ASK_AGAIN).await,
         }
-        tokio::time::sleep(ASK_AGAIN).await;
     }
+    let mut pause = LOOK_AGAIN;
     while screen.alone.wait_for(|alone| *alone).await.is_ok() {
-        if let Some(http) = http() {
-            match http.agents(&project).await {
-                Ok(agents) => {
-                    let _ = screen.answers.send(Signal::Agents(Box::new(agents))).await;
-                }
-                Err(CallError::Unreachable(_)) => {}
-                // An agent's key is not told, and an older room does not know.
-                Err(_) => return,
+        let answer = match room.room().await {
+            Ok((access, http)) => {
+                let _ = screen.answers.send(Signal::Server(access.server.to_string())).await;
+                http.agents(&project).await
             }
+            Err(error) => Err(error),
+        };
+        match answer {
+            Ok(agents) => {
+                let _ = screen.answers.send(Signal::Agents(Box::new(agents))).await;
+            }
+            // An agent's key is not told, and an older room does not know.
+            Err(CallError::Refused(_)) => return,
+            Err(_) => {}
         }
-        tokio::time::sleep(LOOK_AGAIN).await;
+        tokio::time::sleep(pause).await;
+        pause = (pause + pause / 20).min(LOOK_SELDOM);
     }
 }
 

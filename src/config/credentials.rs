@@ -62,22 +62,38 @@ pub(super) fn save(path: &Path, server: &Server, token: &Token) -> Result<(), St
     replace(path, server, token)
 }
 
-/// Saves what `make` makes as the key for `server`, unless one is saved that is `good`.
+/// Under which address a key was saved.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Place {
+    /// The one that is asked for.
+    Here,
+    /// Another one.
+    Elsewhere,
+}
+
+/// Makes sure that a key is saved for `server` that is `good`: the one that is, else one of another address, else
+/// what `make` makes.
 pub(super) fn save_unless(
     path: &Path,
     server: &Server,
-    good: impl FnOnce(&Token) -> anyhow::Result<bool>,
+    good: impl Fn(&Token, Place) -> anyhow::Result<bool>,
     make: impl FnOnce() -> anyhow::Result<Token>,
 ) -> anyhow::Result<()> {
     let path = &fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
     let _turn = turn(path).map_err(Environment)?;
     if let Some(token) = saved(path, server).map_err(Environment)?
-        && good(&token)?
+        && good(&token, Place::Here)?
     {
         return Ok(());
     }
-    replace(path, server, &make()?).map_err(Environment)?;
-    Ok(())
+    let table = read(path).map_err(Environment)?;
+    let tokens = table.values().filter_map(|entry| entry.get("token")?.as_str()?.parse().ok());
+    for token in tokens {
+        if good(&token, Place::Elsewhere)? {
+            return Ok(replace(path, server, &token).map_err(Environment)?);
+        }
+    }
+    Ok(replace(path, server, &make()?).map_err(Environment)?)
 }
 
 /// Writes what `make` makes into a file of its own, unless a key is in it that is `good`.
@@ -114,14 +130,24 @@ fn failed(what: &str, error: &std::io::Error) -> String {
     format!("the key can't be saved: {what} ({})", error.kind())
 }
 
+/// Saves the token for the server. The one before is kept beside it: it may be of another room that was, or will
+/// be, at the same address, and nobody else has it.
 fn replace(path: &Path, server: &Server, token: &Token) -> Result<(), String> {
+    const KEPT: usize = 5;
     let mut table = read(path)?;
     let entry = table.entry(server.to_string()).or_insert_with(|| Value::Table(Table::new()));
     if !entry.is_table() {
         *entry = Value::Table(Table::new());
     }
     if let Some(entry) = entry.as_table_mut() {
-        entry.insert("token".into(), Value::String(token.secret().into()));
+        let before = entry.insert("token".into(), Value::String(token.secret().into()));
+        let old = before.filter(|before| before.as_str().is_some_and(|before| before != token.secret()));
+        if let Some(old) = old {
+            let mut kept = vec![old];
+            kept.extend(entry.get("before").and_then(Value::as_array).into_iter().flatten().cloned());
+            kept.truncate(KEPT);
+            entry.insert("before".into(), Value::Array(kept));
+        }
     }
     put(path, &table.to_string())
 }

@@ -163,6 +163,8 @@ pub async fn serve(
         () = accepting => {}
         () = left_alone(&alone, room.options.idle) => {
             tracing::info!("nobody has used the room for long: closing it");
+            // Who comes from now on had better wait for the next room than call this one.
+            let _ = local::withdraw(room.store.path());
             stop.soon.cancel();
         }
     }

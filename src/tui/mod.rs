@@ -37,6 +37,8 @@ const DRAIN: usize = 1024;
 pub enum Signal {
     /// Whose key watches, once the room has told it.
     Owner(String),
+    /// Where the room is by now.
+    Server(String),
     /// How far the owner's agents have come on their way into the room.
     Agents(Box<Agents>),
     /// A signal with this number asks us to end.
@@ -137,6 +139,7 @@ where
                     screen.forget();
                 }
                 Some(Signal::Owner(owner)) => update::owner(model, owner),
+                Some(Signal::Server(server)) => update::server(model, server),
                 Some(Signal::Agents(agents)) => update::agents(model, *agents),
                 None => return Ok(Ended::Quit),
             },

@@ -93,14 +93,21 @@ impl Panel {
 /// What the page of an empty room goes by.
 #[derive(Debug, Clone, Default)]
 pub struct First {
-    /// It is this machine's own room, which `prickle connect` lets agents into.
-    pub here: bool,
+    /// This machine's own room, which `prickle connect` lets agents into; `None`: another.
+    pub here: Option<Here>,
     /// Its name does not follow from the folder, so that the commands have to name it.
     pub named: bool,
-    /// When this watch first found the room open.
-    pub open: Option<Time>,
     /// How far the owner's agents have come.
     pub agents: Option<Agents>,
+}
+
+/// This machine's own room.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Here {
+    /// Since when it is open.
+    pub open: Time,
+    /// It ends by itself, an hour after its last use.
+    pub ends: bool,
 }
 
 /// The screen's state.

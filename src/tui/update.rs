@@ -45,9 +45,6 @@ fn take_in(model: &mut Model, heard: Heard) {
     };
     let place = model.selected.as_ref().filter(|_| departs);
     let place = place.and_then(|id| model.picture.agents().position(|(i, _)| i == id));
-    if matches!(heard.news, News::Live { .. }) {
-        model.first.open.get_or_insert(heard.at);
-    }
     model.picture.apply(heard);
     if model.selection().is_none() {
         model.selected = match place {
@@ -71,6 +68,11 @@ pub fn owner(model: &mut Model, owner: String) {
         model.selected = first_choice(model);
     }
     keep_in_sight(model);
+}
+
+/// Where the room is by now: this machine's own may have moved.
+pub fn server(model: &mut Model, server: String) {
+    model.server = server;
 }
 
 /// How far the owner's agents have come, for as long as none is to be seen.

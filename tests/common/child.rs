@@ -36,6 +36,8 @@ pub struct How<'a> {
 pub fn prickle(home: &Path) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_prickle"));
     command.env_clear().env("HOME", home).env("PRICKLE_HOME", home.join("prickle")).env("LANG", "C.UTF-8");
+    // A test that names no server would start its machine's own room, which outlives it: only tests/local.rs may.
+    command.env("PRICKLE_LOCAL_PORT", "none: name a server");
     command
 }
 

@@ -113,7 +113,10 @@ impl Database {
     pub(super) fn lock(&self) -> Result<Lock, OpenError> {
         let name = lock_file(&self.path);
         let mut open = OpenOptions::new();
-        let file = open.write(true).create(true).truncate(false).mode(0o600).open(&name).map_err(|e| {
+        // No link: what another user may have put there is not followed.
+        let no_link = i32::try_from(rustix::fs::OFlags::NOFOLLOW.bits()).unwrap_or(0);
+        open.write(true).create(true).truncate(false).mode(0o600).custom_flags(no_link);
+        let file = open.open(&name).map_err(|e| {
             let cause = format!("its lock file {} can't be made ({e})", name.display());
             refused(&self.path, cause, "make its folder writable, or give another path with --db")
         })?;

@@ -201,6 +201,11 @@ impl Store {
         &self.0.epoch
     }
 
+    /// The database file.
+    pub(super) fn path(&self) -> &Path {
+        &self.0.paths[0]
+    }
+
     /// The room's clock.
     pub fn clock(&self) -> &Clock {
         &self.0.options.clock

@@ -7,7 +7,7 @@ use super::paint::Canvas;
 use super::{Parts, text};
 use crate::picture::Connection;
 use crate::shown;
-use crate::tui::model::{Layout, Model};
+use crate::tui::model::{Here, Layout, Model};
 use crate::tui::theme::Theme;
 use crate::wire::agent::Standing;
 use crate::wire::{LOCAL_ROOM, Time};
@@ -21,16 +21,19 @@ pub fn draw(canvas: &mut Canvas<'_>, model: &Model, parts: &Parts) {
     let area = ratatui::layout::Rect { y: 1, height: 1, ..canvas.area() };
     canvas.rule(area, 0, &title, &Line::from(""));
     let body = ratatui::layout::Rect { y: 2, height: parts.footer.y.saturating_sub(2), ..canvas.area() };
-    let page = |brief: bool| {
+    let page = |much: Much| {
         let width = usize::from(area.width).saturating_sub(2);
-        let mut page = Page { out: vec![Line::default()], width, narrow, theme };
-        write(&mut page, model, &project, brief);
+        let out = if much == Much::Command { Vec::new() } else { vec![Line::default()] };
+        let mut page = Page { out, width, narrow, theme };
+        write(&mut page, model, &project, much);
         page.out
     };
     // Where rows are few the next step is worth more than the rest.
-    let mut out = page(false);
-    if out.len() > usize::from(body.height) {
-        out = page(true);
+    let mut out = page(Much::All);
+    for less in [Much::Step, Much::Command] {
+        if out.len() > usize::from(body.height) {
+            out = page(less);
+        }
     }
     let glyphs = model.look.glyphs;
     let lines: Vec<Line<'static>> = out
@@ -45,13 +48,24 @@ pub fn draw(canvas: &mut Canvas<'_>, model: &Model, parts: &Parts) {
     canvas.lines(body, &lines, 0);
 }
 
-fn write(page: &mut Page<'_>, model: &Model, project: &str, brief: bool) {
+/// How much of the page there is room for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd)]
+enum Much {
+    /// The next step's command.
+    Command,
+    /// The next step.
+    Step,
+    /// Everything.
+    All,
+}
+
+fn write(page: &mut Page<'_>, model: &Model, project: &str, much: Much) {
     let server = shown::line(&model.server);
     match &model.picture.connection {
-        Connection::Live if model.picture.is_whole() && model.first.here => {
-            own(page, model, project, brief || page.narrow);
-        }
-        Connection::Live if model.picture.is_whole() => elsewhere(page, model, project, brief),
+        Connection::Live if model.picture.is_whole() => match model.first.here {
+            Some(here) => own(page, model, here, project, much),
+            None => elsewhere(page, model, project, much),
+        },
         Connection::Live | Connection::Connecting => {
             page.say(&format!("Asking {server} for the room {project}."), page.theme.muted);
         }
@@ -72,15 +86,18 @@ fn write(page: &mut Page<'_>, model: &Model, project: &str, brief: bool) {
     }
 }
 
-/// This machine's own room. `brief`: the next step and how far it is.
-fn own(page: &mut Page<'_>, model: &Model, project: &str, brief: bool) {
+/// This machine's own room.
+fn own(page: &mut Page<'_>, model: &Model, here: Here, project: &str, much: Much) {
     let host = shown::line(model.server.trim_start_matches("http://"));
     let agent = newest(model);
     let named = if model.first.named { format!(" --project {project}") } else { String::new() };
     let connect = format!("prickle connect claude-code{named}");
     let pulse = format!("prickle pulse --doing \"trying prickle\"{named}");
+    if much == Much::Command {
+        return page.command(if agent.is_none() { &connect } else { SAY });
+    }
     page.say(&format!("This is your room {project}. Nobody is in it yet."), page.theme.text);
-    if brief {
+    if much == Much::Step || page.narrow {
         page.blank();
         match agent {
             None => {
@@ -98,8 +115,12 @@ fn own(page: &mut Page<'_>, model: &Model, project: &str, brief: bool) {
         }
         return;
     }
-    page.say(&format!("It runs here, on {host}, until an hour after its last use"), page.theme.muted);
-    page.say("(prickle serve keeps it open for good).", page.theme.muted);
+    if here.ends {
+        page.say(&format!("It runs here, on {host}, until an hour after its last use"), page.theme.muted);
+        page.say("(prickle serve keeps it open for good).", page.theme.muted);
+    } else {
+        page.say(&format!("It runs here, on {host}."), page.theme.muted);
+    }
     page.blank();
     page.say("In another terminal, in the folder of your project:", page.theme.text);
     page.blank();
@@ -115,7 +136,7 @@ fn own(page: &mut Page<'_>, model: &Model, project: &str, brief: bool) {
 }
 
 /// A room that others run, or that was named.
-fn elsewhere(page: &mut Page<'_>, model: &Model, project: &str, brief: bool) {
+fn elsewhere(page: &mut Page<'_>, model: &Model, project: &str, much: Much) {
     let server = shown::line(&model.server);
     let owner = model.owner.as_deref().map_or("OWNER".into(), |owner| text(model, owner));
     let key = format!(
@@ -123,6 +144,9 @@ fn elsewhere(page: &mut Page<'_>, model: &Model, project: &str, brief: bool) {
     );
     let there = if model.server == LOCAL_ROOM { String::new() } else { format!(" --server {server}") };
     let pulse = format!("prickle pulse --project {project} --doing \"trying prickle\"{there}");
+    if much == Much::Command {
+        return page.command(&key);
+    }
     page.say(&format!("This is the room {project}. Nobody is in it yet."), page.theme.text);
     if !page.narrow {
         page.say(&format!("It runs on {server}."), page.theme.muted);
@@ -132,7 +156,7 @@ fn elsewhere(page: &mut Page<'_>, model: &Model, project: &str, brief: bool) {
     page.blank();
     page.step("1  Make a key for an agent", &key);
     page.step("2  Report its first pulse", &pulse);
-    if !page.narrow && !brief {
+    if !page.narrow && much == Much::All {
         page.step("A full room to look at", "prickle demo");
     }
     if !page.narrow && model.first.agents.is_some() {
@@ -150,7 +174,8 @@ fn list(page: &mut Page<'_>, model: &Model, project: &str, agent: Option<&Standi
     let minute = |at: Time| model.look.zone.minute(at);
     let you =
         model.owner.as_deref().map_or(String::new(), |owner| format!(", you are {}", text(model, owner)));
-    page.check(true, "room open", &format!("{}{you}", model.first.open.map_or_else(|| "now".into(), minute)));
+    let open = model.first.here.map_or_else(|| "yes".to_owned(), |here| minute(here.open));
+    page.check(true, "room open", &format!("{open}{you}"));
     let Some(agent) = agent else { return page.check(false, "an agent's key", "not yet: let an agent in") };
     let who = text(model, agent.agent_id.as_str());
     page.check(true, &who, &format!("{}, its key was made", minute(agent.key_made_at)));
@@ -203,16 +228,20 @@ impl Page<'_> {
     /// A step and its command, alone on its line so that it can be taken whole; too long, it is broken as a shell
     /// joins it again.
     fn step(&mut self, what: &str, command: &str) {
-        let (text, hint) = (self.theme.text, self.theme.hint);
-        self.say(what, text);
-        let indent = if self.narrow { "" } else { "   " };
-        let parts = shown::wrap(command, self.width - indent.len() - 2);
-        let last = parts.len() - 1;
-        for (i, part) in parts.iter().enumerate() {
-            let joint = if i < last { " \\" } else { "" };
-            self.out.push(Line::from(Span::styled(format!(" {indent}{part}{joint}"), hint)));
-        }
+        self.say(what, self.theme.text);
+        self.command(command);
         self.blank();
+    }
+
+    fn command(&mut self, command: &str) {
+        let indent = if self.narrow { "" } else { "   " };
+        let parts = shown::wrap(command, self.width.saturating_sub(indent.len() + 2).max(1));
+        let last = parts.len().saturating_sub(1);
+        for (i, part) in parts.iter().enumerate() {
+            // What is said to an agent is no shell's.
+            let joint = if i < last && command != SAY { " \\" } else { "" };
+            self.out.push(Line::from(Span::styled(format!(" {indent}{part}{joint}"), self.theme.hint)));
+        }
     }
 
     /// What to do and its command on one row, where the command fits whole; else below each other.
