@@ -110,27 +110,3 @@ async fn case_b09_clients_that_are_killed_leave_nothing_behind() {
     assert!(share < 0.2, "{share}");
     caller.pulse(&agent, json!({"project": load::PROJECT, "doing": "y"})).await;
 }
-
-/// Many systems start a program with 1,024 files, and let it have more only if it asks.
-#[test]
-fn a_room_holds_as_many_watchers_as_the_system_allows_it() {
-    let folder = tempfile::tempdir().unwrap();
-    let mut room = std::process::Command::new("/bin/sh")
-        .args(["-c", "ulimit -Sn 32; exec \"$0\" serve --addr 127.0.0.1:0 --db \"$1\""])
-        .arg(env!("CARGO_BIN_EXE_prickle"))
-        .arg(folder.path().join("room.db"))
-        .stdout(std::process::Stdio::piped())
-        .stderr(std::process::Stdio::null())
-        .spawn()
-        .unwrap();
-    let mut first = String::new();
-    let mut out = std::io::BufReader::new(room.stdout.take().unwrap());
-    std::io::BufRead::read_line(&mut out, &mut first).unwrap();
-    let limits = std::fs::read_to_string(format!("/proc/{}/limits", room.id())).unwrap();
-    room.kill().unwrap();
-    room.wait().unwrap();
-    assert!(first.starts_with("listening on"), "{first}");
-    let files = limits.lines().find_map(|line| line.strip_prefix("Max open files")).unwrap();
-    let (soft, hard) = files.trim().split_once(' ').unwrap();
-    assert!(soft != "32" && hard.trim().starts_with(soft), "{files}");
-}
