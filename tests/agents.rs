@@ -26,6 +26,12 @@ fn between(begin: DateTime<Utc>, at: DateTime<Utc>) {
     assert!(whole <= at && at <= Utc::now(), "{at} is not after {begin}");
 }
 
+/// Moments are kept in whole milliseconds: what comes after this is later than what came before.
+async fn next_millisecond() {
+    let now = Utc::now().timestamp_millis();
+    common::until("the next millisecond", async || Utc::now().timestamp_millis() > now).await;
+}
+
 #[tokio::test]
 async fn an_agent_s_steps_are_seen_as_they_are_made_and_outlive_a_restart() {
     let begin = Utc::now();
@@ -53,7 +59,9 @@ async fn an_agent_s_steps_are_seen_as_they_are_made_and_outlive_a_restart() {
     between(used.key_first_used_at.unwrap(), listed.tools_listed_at.unwrap());
     assert_eq!(listed.key_first_used_at, used.key_first_used_at, "the first use stays the first");
     room.rpc_new(&key, "tools/list", json!({})).await;
-    assert_eq!(only(&room, &person).await, listed, "and so does the first list");
+    let again = only(&room, &person).await;
+    between(listed.tools_listed_at.unwrap(), again.tools_listed_at.unwrap());
+    assert_eq!(Standing { tools_listed_at: listed.tools_listed_at, ..again }, listed);
 
     let pulse = room.pulse(&key, json!({"project": "website-v2", "doing": "x"})).await;
     let reported = only(&room, &person).await;
@@ -112,6 +120,67 @@ async fn a_key_that_is_let_into_one_more_room_keeps_its_story() {
     .await;
     assert_eq!(only(&room, &person).await, before);
     assert_eq!(only(&room.restart().await, &person).await, before);
+}
+
+#[tokio::test]
+async fn what_a_key_did_before_it_was_let_into_a_room_does_not_count_there() {
+    let mut shape = Shape::default();
+    shape.store.keys_reread = std::time::Duration::from_millis(20);
+    let room = Room::with(shape).await;
+    let person = room.key("person", "acme", &["website-v2", "docs"]);
+    let key = room.key("client", "acme/builder", &["website-v2"]);
+    room.rpc(&key, "tools/list", json!({})).await;
+    room.pulse(&key, json!({"project": "website-v2", "doing": "x"})).await;
+    let here = only(&room, &person).await;
+    let first_used = here.key_first_used_at.unwrap();
+    next_millisecond().await;
+    let before = Utc::now();
+    let mut keys = prickle::server::store::keys::KeyStore::open(&room.db).unwrap();
+    let id = keys.find(&key).unwrap().unwrap().id;
+    keys.allow(id, &"docs".parse().unwrap(), Utc::now()).unwrap();
+    let in_docs = async |room: &Room| asked(room, &person, "docs").await.agents.pop();
+    common::until("the key may enter the other room", async || in_docs(&room).await.is_some()).await;
+    let let_in = in_docs(&room).await.unwrap();
+    between(before, let_in.key_made_at);
+    assert_eq!((let_in.key_first_used_at, let_in.tools_listed_at), (None, None));
+    assert_eq!((&let_in.pulse, &let_in.elsewhere[..]), (&None, &[][..]));
+
+    let room = room.restart().await;
+    assert_eq!(in_docs(&room).await.as_ref(), Some(&let_in));
+    room.rpc(&key, "ping", json!({})).await;
+    let used = in_docs(&room).await.unwrap();
+    between(before, used.key_first_used_at.unwrap());
+    assert_eq!((used.tools_listed_at, &used.elsewhere[..]), (None, &[][..]));
+    room.rpc(&key, "tools/list", json!({})).await;
+    let listed = in_docs(&room).await.unwrap();
+    between(before, listed.tools_listed_at.unwrap());
+    assert_eq!(listed.elsewhere, []);
+    // It has read the tools and reports to where it always did.
+    room.pulse(&key, json!({"project": "website-v2", "doing": "y"})).await;
+    let reported = in_docs(&room).await.unwrap();
+    assert_eq!((&reported.pulse, reported.elsewhere.len()), (&None, 1));
+    assert_eq!(reported.elsewhere[0].project, "website-v2");
+    between(before, reported.elsewhere[0].updated_at);
+    // In the first room its story goes on from its beginning.
+    let here = only(&room, &person).await;
+    assert_eq!(here.key_first_used_at, Some(first_used));
+    assert!(here.key_made_at < let_in.key_made_at && here.elsewhere.is_empty());
+}
+
+#[tokio::test]
+async fn the_key_that_was_let_in_last_counts() {
+    let room = Room::open().await;
+    let person = room.key("person", "acme", &["website-v2"]);
+    let older = room.key("client", "acme/builder", &["docs"]);
+    let newer = room.key("client", "acme/builder", &["website-v2"]);
+    room.rpc(&newer, "tools/list", json!({})).await;
+    assert!(only(&room, &person).await.tools_listed_at.is_some());
+    next_millisecond().await;
+    let mut keys = prickle::server::store::keys::KeyStore::open(&room.db).unwrap();
+    let id = keys.find(&older).unwrap().unwrap().id;
+    keys.allow(id, &"website-v2".parse().unwrap(), Utc::now()).unwrap();
+    common::until("the older key counts", async || only(&room, &person).await.tools_listed_at.is_none())
+        .await;
 }
 
 #[tokio::test]

@@ -6,7 +6,10 @@ mod common;
 #[path = "common/fake_room.rs"]
 mod fake_room;
 
-use std::time::Duration;
+use std::sync::Arc;
+use std::sync::atomic::AtomicUsize;
+use std::sync::atomic::Ordering::Relaxed;
+use std::time::{Duration, Instant};
 
 use axum::response::{IntoResponse, Response};
 use common::room::Room;
@@ -201,19 +204,19 @@ async fn every_odd_answer_has_its_words() {
             status: 429,
             body: "Slow down\u{202e}.",
             asked: "the room asks to slow down: Slow down<U+202E>.",
-            called: "the room asks to slow down",
+            called: "the room asks to slow down; try again later",
         },
         Odd {
             status: 500,
             body: "{\"detail\":\"The disk is full.\"}",
             asked: "the room has trouble (500): The disk is full.",
-            called: "the room has trouble (500)",
+            called: "the room has trouble (500); try again later",
         },
         Odd {
             status: 503,
             body: SECRET,
-            asked: "the room has trouble (503)",
-            called: "the room has trouble (503)",
+            asked: "the room has trouble (503); try again later",
+            called: "the room has trouble (503); try again later",
         },
     ] {
         room.answer(move |_| Some(answer(odd.status, odd.body)));
@@ -226,6 +229,86 @@ async fn every_odd_answer_has_its_words() {
         Some((axum::http::StatusCode::UNAUTHORIZED, [("www-authenticate", "Bearer")], "no").into_response())
     });
     assert!(matches!(call(&room.url(), SECRET, json!({})).await, Err(CallError::Unauthorized(_))));
+}
+
+/// 429 as a room says it.
+fn slow_down(seconds: &'static str) -> Response {
+    let mut response = answer(429, "{\"detail\":\"Too many calls.\"}");
+    response.headers_mut().insert("retry-after", seconds.parse().unwrap());
+    response
+}
+
+#[tokio::test]
+async fn a_room_that_asks_to_slow_down_is_asked_once_more_when_it_said() {
+    let room = FakeRoom::open().await;
+    let refusals = Arc::new(AtomicUsize::new(0));
+    let left = Arc::clone(&refusals);
+    room.answer(move |seen| {
+        if left.fetch_update(Relaxed, Relaxed, |n| n.checked_sub(1)).is_ok() {
+            return Some(slow_down("1"));
+        }
+        match serde_json::from_str::<Value>(&seen.body) {
+            Ok(message) => old_server(message["method"].as_str().unwrap(), &message["id"]),
+            Err(_) if seen.method == "POST" => Some(answer(405, "")),
+            Err(_) => Some(json_answer(&json!({"kind": "person", "owner": "acme", "projects": null}))),
+        }
+    });
+    let busy =
+        |error: &CallError| matches!(error, CallError::Busy { wait: Some(wait), .. } if wait.as_secs() == 1);
+    for times in [1, 2] {
+        refusals.store(times, Relaxed);
+        let began = Instant::now();
+        let asked = http(&room.url()).me().await;
+        assert!(began.elapsed() >= Duration::from_secs(1));
+        assert_eq!(asked.is_ok(), times == 1, "{asked:?}");
+        assert!(asked.err().is_none_or(|error| busy(&error)));
+    }
+    // One call is more than one request: the first of them is refused.
+    refusals.store(1, Relaxed);
+    let began = Instant::now();
+    assert_eq!(
+        call(&room.url(), SECRET, json!({"project": "p", "doing": "x"})).await.unwrap(),
+        json!({"pulse": null})
+    );
+    assert!(began.elapsed() >= Duration::from_secs(1));
+    refusals.store(1000, Relaxed);
+    assert!(busy(&call(&room.url(), SECRET, json!({})).await.unwrap_err()));
+}
+
+#[tokio::test]
+async fn a_room_that_asks_for_a_long_wait_is_not_waited_for() {
+    let room = FakeRoom::open().await;
+    for wait in ["6", "3600", "soon", "Wed, 21 Oct 2026 07:28:00 GMT", "18446744073709551616"] {
+        room.answer(move |_| Some(slow_down(wait)));
+        let before = room.seen().len();
+        assert!(matches!(http(&room.url()).me().await, Err(CallError::Busy { .. })), "{wait}");
+        assert_eq!(room.seen().len(), before + 1, "{wait}");
+        assert!(matches!(call(&room.url(), SECRET, json!({})).await, Err(CallError::Busy { .. })), "{wait}");
+    }
+}
+
+#[tokio::test]
+async fn a_room_that_is_there_is_not_to_be_started() {
+    let room = FakeRoom::open().await;
+    let url = room.url();
+    for (status, said) in [(429, "asks to slow down"), (503, "has trouble (503)")] {
+        room.answer(move |_| Some(if status == 429 { slow_down("1") } else { answer(status, "Later.") }));
+        for command in [
+            &["watch", "--once", "p"][..],
+            &["watch", "--once", "--json", "p"],
+            &["pulse", "--doing", "x", "--project", "p"],
+        ] {
+            let mut program = std::process::Command::new(env!("CARGO_BIN_EXE_prickle"));
+            let home = tempfile::tempdir().unwrap();
+            program.env_clear().env("HOME", home.path()).env("PRICKLE_HOME", home.path());
+            program.env("PRICKLE_TOKEN", SECRET).args(command).args(["--server", &url]);
+            let out = tokio::task::spawn_blocking(move || program.output().unwrap()).await.unwrap();
+            let text = String::from_utf8(out.stderr).unwrap();
+            assert_eq!(out.status.code(), Some(2), "{command:?}: {text}");
+            assert!(text.starts_with("prickle: the room ") && text.contains(said), "{command:?}: {text}");
+            assert!(!text.contains("serve") && !text.contains("reached"), "{command:?}: {text}");
+        }
+    }
 }
 
 #[tokio::test]

@@ -4,16 +4,19 @@
 mod common;
 
 use std::fs;
+use std::io::{ErrorKind, Write};
 use std::net::TcpStream;
 use std::process::Command;
+use std::time::{Duration, Instant};
 
 use common::caller::{Answer, Caller};
 use common::child::{How, Served, prickle};
 use common::room::{Room, Shape, make_key};
 use common::until;
-use common::watcher::Watcher;
+use common::watcher::{Heard, Watcher};
 use prickle::server;
 use serde_json::{Value, json};
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
 
 /// A refusal as every client can act on it: 429, when to come again, one plain sentence.
 async fn too_many(answer: reqwest::Response) -> (u64, String) {
@@ -56,7 +59,7 @@ async fn a_key_that_calls_too_often_is_told_when_to_come_again() {
     let busy = room.key("client", "acme/busy", &["website-v2"]);
     let calm = room.key("client", "acme/calm", &["website-v2"]);
     let call = json!({"jsonrpc": "2.0", "id": 1, "method": "tools/list", "params": {}}).to_string();
-    let began = std::time::Instant::now();
+    let began = Instant::now();
     let mut let_in = 0;
     let refused = loop {
         let answer = room.post(&busy, call.clone()).send().await.unwrap();
@@ -154,10 +157,50 @@ async fn too_many_unknown_keys_are_looked_up_no_more() {
 }
 
 #[tokio::test]
+async fn a_new_key_works_at_once_behind_an_address_that_used_up_its_unknown_ones() {
+    let mut shape = Shape::default();
+    shape.server.sign_ins = 1;
+    shape.store.keys_reread = Duration::from_millis(500);
+    let room = Room::with(shape).await;
+    let ask = |token: &str| room.request(reqwest::Method::GET, token, "/v1/me").send();
+    assert_eq!(ask(&unknown(1)).await.unwrap().status(), 401);
+    too_many(ask(&unknown(2)).await.unwrap()).await;
+    for n in 0..4 {
+        let key = room.key("client", &format!("acme/a{n}"), &["website-v2"]);
+        assert_eq!(ask(&key).await.unwrap().status(), 200, "{n}");
+        room.pulse(&key, pulse()).await;
+    }
+    too_many(ask(&unknown(3)).await.unwrap()).await;
+}
+
+#[tokio::test]
+async fn few_wait_whether_their_unknown_key_is_new() {
+    const WAIT: Duration = Duration::from_secs(2);
+    let mut shape = Shape::default();
+    shape.server.sign_ins = 1;
+    shape.store.keys_reread = Duration::from_hours(1); // what they wait is bounded all the same
+    let room = Room::with(shape).await;
+    assert_eq!(room.get(&unknown(0), "/v1/me").await.0, 401);
+    let asked = (1..=60).map(|n| {
+        let room = room.caller();
+        tokio::spawn(async move {
+            let began = Instant::now();
+            too_many(room.request(reqwest::Method::GET, &unknown(n), "/v1/me").send().await.unwrap()).await;
+            began.elapsed() >= WAIT
+        })
+    });
+    let mut waited = 0;
+    for asked in asked.collect::<Vec<_>>() {
+        waited += usize::from(asked.await.unwrap());
+    }
+    assert!((1..=8).contains(&waited), "{waited}");
+}
+
+#[tokio::test]
 async fn keys_that_are_new_do_not_count_as_unknown() {
     let mut shape = Shape::default();
     shape.server.sign_ins = 2;
-    shape.store.keys_reread = std::time::Duration::from_hours(1); // each must be looked up
+    shape.store.keys_reread = Duration::from_hours(1); // each must be looked up
     let room = Room::with(shape).await;
     for n in 0..10 {
         let key = room.key("client", &format!("acme/a{n}"), &["website-v2"]);
@@ -217,12 +260,84 @@ async fn the_room_takes_as_many_descriptors_as_it_may() {
     drop(held);
 }
 
+/// Whether the other end has closed it, without waiting for that.
+fn is_closed(connection: &TcpStream) -> bool {
+    connection.set_nonblocking(true).unwrap();
+    !matches!(connection.peek(&mut [0]), Err(error) if error.kind() == ErrorKind::WouldBlock)
+}
+
+#[tokio::test]
+async fn of_many_connections_without_a_key_the_oldest_makes_room() {
+    let mut shape = Shape::default();
+    shape.server.strangers = 3;
+    let room = Room::with(shape).await;
+    let key = room.key("client", "acme/builder", &["website-v2"]);
+    let mut known = tokio::net::TcpStream::connect(room.address()).await.unwrap();
+    let request = format!("GET /v1/me HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer {key}\r\n\r\n");
+    let ask = async |connection: &mut tokio::net::TcpStream| {
+        connection.write_all(request.as_bytes()).await.unwrap();
+        let mut told = vec![0; 1000];
+        let read = tokio::time::timeout(common::PATIENCE, connection.read(&mut told)).await.unwrap().unwrap();
+        String::from_utf8_lossy(&told[..read]).into_owned()
+    };
+    assert!(ask(&mut known).await.starts_with("HTTP/1.1 200"));
+    let strangers: Vec<_> = (0..10).map(|_| TcpStream::connect(room.address()).unwrap()).collect();
+    until("all but the last are gone", async || strangers[..7].iter().all(is_closed)).await;
+    assert!(!strangers[7..].iter().any(is_closed));
+    // Whoever has shown a key is not counted, and whoever has one gets in.
+    assert!(ask(&mut known).await.starts_with("HTTP/1.1 200"));
+    let mut late = tokio::net::TcpStream::connect(room.address()).await.unwrap();
+    assert!(ask(&mut late).await.starts_with("HTTP/1.1 200"));
+    // A wrong key is none.
+    let wrong = request.replace(&key, &unknown(1));
+    let mut wrong_ones = Vec::new();
+    for _ in 0..5 {
+        let mut connection = TcpStream::connect(room.address()).unwrap();
+        connection.write_all(wrong.as_bytes()).unwrap();
+        wrong_ones.push(connection);
+    }
+    until("the others make room", async || strangers.iter().all(is_closed)).await;
+    assert!(ask(&mut known).await.starts_with("HTTP/1.1 200") && ask(&mut late).await.contains("acme"));
+    let metrics = room.request(reqwest::Method::GET, "", "/metrics").send().await.unwrap();
+    let metrics = metrics.text().await.unwrap();
+    let closed =
+        metrics.lines().find_map(|l| l.strip_prefix("prickle_limited_total{limit=\"connections\"} "));
+    assert!(closed.unwrap().parse::<u32>().unwrap() >= 10, "{metrics}");
+}
+
+#[tokio::test]
+async fn feeds_leave_descriptors_for_everything_else() {
+    let folder = tempfile::tempdir().unwrap();
+    let key = make_key(&folder.path().join("room.db"), "client", "acme/builder", &["website-v2"]);
+    let served = Served::start_with(folder.path(), 0, Some(100));
+    let room = served.caller();
+    let mut open = Vec::new();
+    let refused = loop {
+        let mut watcher = Watcher::open(&room, &key, "website-v2", None).await.unwrap();
+        match watcher.hear().await {
+            Heard::Frame(_) => open.push(watcher),
+            end => break end,
+        }
+        assert!(open.len() < 100, "one feed for each descriptor");
+    };
+    assert!(matches!(refused, Heard::Closed(1013)), "{refused:?}");
+    assert_eq!(open.len(), 75);
+    let fresh = Caller::new(&room.url);
+    assert_eq!(fresh.pulse(&key, pulse()).await["doing"], "x");
+    drop(open.pop());
+    until("there is a place again", async || {
+        let mut watcher = Watcher::open(&room, &key, "website-v2", None).await.unwrap();
+        matches!(watcher.hear().await, Heard::Frame(_))
+    })
+    .await;
+}
+
 #[cfg(target_os = "linux")]
 #[tokio::test]
 async fn running_out_of_descriptors_is_survived_and_said_once() {
     let folder = tempfile::tempdir().unwrap();
     let key = make_key(&folder.path().join("room.db"), "client", "acme/builder", &["website-v2"]);
-    let served = Served::start_with(folder.path(), 0, Some(64));
+    let served = Served::start_as(folder.path(), 0, Some(64), &["--rate", "off"]);
     let room = served.caller();
     let mut watcher = Watcher::open(&room, &key, "website-v2", None).await.unwrap();
     watcher.picture().await;
@@ -230,16 +345,20 @@ async fn running_out_of_descriptors_is_survived_and_said_once() {
     watcher.event(1).await;
     let log = || fs::read_to_string(&served.log).unwrap();
     let mut held = Vec::new();
+    // With a key: of those without one there are never so many.
+    let request = format!("GET /v1/me HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer {key}\r\n\r\n");
     until("the room has no descriptor left", async || {
-        held.push(TcpStream::connect(("127.0.0.1", served.port)).unwrap());
+        let mut connection = TcpStream::connect(("127.0.0.1", served.port)).unwrap();
+        connection.write_all(request.as_bytes()).unwrap();
+        held.push(connection);
         log().contains("no new connection can be taken now")
     })
     .await;
     // Who is in is served on, through the disk and back, while the room tries again every 100 ms.
-    let until_tried_again = std::time::Instant::now() + std::time::Duration::from_millis(500);
+    let until_tried_again = Instant::now() + Duration::from_millis(500);
     let mut seq = 1;
-    let mut pace = tokio::time::interval(std::time::Duration::from_millis(10)); // within what a key may send
-    while std::time::Instant::now() < until_tried_again {
+    let mut pace = tokio::time::interval(Duration::from_millis(10)); // within what a key may send
+    while Instant::now() < until_tried_again {
         pace.tick().await;
         seq += 1;
         room.pulse(&key, pulse()).await;

@@ -87,6 +87,7 @@ pub(super) fn no_answer(config: &Config, error: CallError) -> Environment {
     let server = &config.server;
     Environment(match error {
         CallError::Refused(text) | CallError::Unauthorized(text) | CallError::Untrusted(text) => text,
+        CallError::Busy { why, .. } => why,
         CallError::Unreachable(why) if config.is_local() => {
             format!(
                 "the room on {} does not answer ({why}); try again, which opens it if need be",

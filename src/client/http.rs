@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use reqwest::header::AUTHORIZATION;
+use reqwest::header::{AUTHORIZATION, RETRY_AFTER};
 use reqwest::redirect::Policy;
 use rustls::ClientConfig;
 use serde::Deserialize;
@@ -20,6 +20,9 @@ pub(super) const AGENT: &str = concat!("prickle/", env!("CARGO_PKG_VERSION"));
 
 /// The largest answer that is read. A picture of ten thousand agents takes about 20 MB.
 const ANSWER_MAX: usize = 64 * 1024 * 1024;
+
+/// Longest wait that a room which asks to slow down is waited for; then it is asked once more.
+pub(super) const WAIT_MAX: Duration = Duration::from_secs(5);
 
 /// Whose key this is: `GET /v1/me`.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
@@ -76,9 +79,9 @@ impl Http {
         let path = format!("/v1/projects/{project}/pulse");
         let text = match self.ask(&path, &[]).await? {
             Answer::Text(text) => text,
-            Answer::Other(404, _) => return Err(self.missing(project).await.into()),
-            Answer::Other(status, body) => {
-                return Err(words::status(status, &body, &self.access, Some(project.as_str())).into());
+            Answer::Other(404, ..) => return Err(self.missing(project).await.into()),
+            Answer::Other(status, body, wait) => {
+                return Err(words::refused(status, &body, &self.access, Some(project.as_str()), wait));
             }
         };
         parse::<Snapshot>(&text)?;
@@ -114,7 +117,9 @@ impl Http {
                 words::safe(&seen.join(", "), 200)
             )),
             Err(CallError::Unauthorized(why)) => Trouble::Key(why),
-            Err(CallError::Unreachable(why) | CallError::Untrusted(why)) => Trouble::Lost(why),
+            Err(CallError::Unreachable(why) | CallError::Untrusted(why) | CallError::Busy { why, .. }) => {
+                Trouble::Lost(why)
+            }
             Err(CallError::Refused(_)) => words::status(404, &[], &self.access, None),
         }
     }
@@ -131,16 +136,29 @@ impl Http {
     ) -> Result<T, CallError> {
         match self.ask(path, query).await? {
             Answer::Text(text) => parse(&text),
-            Answer::Other(status, body) => Err(words::status(status, &body, &self.access, of).into()),
+            Answer::Other(status, body, wait) => Err(words::refused(status, &body, &self.access, of, wait)),
         }
     }
 
+    /// Asks, and once more where the room soon has time.
     async fn ask(&self, path: &str, query: &[(&str, &str)]) -> Result<Answer, CallError> {
+        match self.ask_once(path, query).await? {
+            Answer::Other(429, _, Some(wait)) if wait <= WAIT_MAX => {
+                tokio::time::sleep(wait).await;
+                self.ask_once(path, query).await
+            }
+            answer => Ok(answer),
+        }
+    }
+
+    async fn ask_once(&self, path: &str, query: &[(&str, &str)]) -> Result<Answer, CallError> {
         let lost = |error: &reqwest::Error| words::request(error, &self.access, self.patience);
         let request = self.client.get(self.access.server.url(path)).query(query);
         let request = request.header(AUTHORIZATION, self.access.token.header());
         let mut response = request.send().await.map_err(|e| lost(&e))?;
         let status = response.status();
+        let wait = response.headers().get(RETRY_AFTER);
+        let wait = wait.and_then(|value| words::retry_after(value.to_str().ok()?));
         let mut body = Vec::new();
         while let Some(chunk) = response.chunk().await.map_err(|e| lost(&e))? {
             body.extend_from_slice(&chunk);
@@ -150,7 +168,7 @@ impl Http {
             }
         }
         if !status.is_success() {
-            return Ok(Answer::Other(status.as_u16(), body));
+            return Ok(Answer::Other(status.as_u16(), body, wait));
         }
         String::from_utf8(body).map(Answer::Text).map_err(|_| no_room())
     }
@@ -158,7 +176,8 @@ impl Http {
 
 enum Answer {
     Text(String),
-    Other(u16, Vec<u8>),
+    /// Status, body, and how long the room asks to wait.
+    Other(u16, Vec<u8>, Option<Duration>),
 }
 
 /// An HTTP client that never carries a key elsewhere: it follows no redirect and uses no proxy, because a

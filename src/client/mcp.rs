@@ -17,7 +17,8 @@ use super::{Access, CallError, http};
 /// Longest refusal that is shown, in characters: every field at fault has its sentence.
 const REFUSAL_MAX: usize = 4000;
 
-/// Calls `tool` with `arguments` and gives its structured result. Waits `patience` for all of it.
+/// Calls `tool` with `arguments` and gives its structured result. Waits `patience` for all of it, and once more after a
+/// room that soon has time said when.
 ///
 /// A result that says it is an error is [`CallError::Refused`] with the room's text.
 pub async fn call(
@@ -27,8 +28,18 @@ pub async fn call(
     patience: Duration,
 ) -> Result<Value, CallError> {
     let late = |_| CallError::Unreachable(format!("no answer for {}", words::length(patience)));
-    let conversation = converse(access, tool, arguments, patience);
-    let result = tokio::time::timeout(patience, conversation).await.map_err(late)??;
+    let converse = async || {
+        let conversation = converse(access, tool, arguments.clone(), patience);
+        tokio::time::timeout(patience, conversation).await.map_err(late)?
+    };
+    let result = match converse().await {
+        // It refused before it did anything.
+        Err(CallError::Busy { wait: Some(wait), .. }) if wait <= http::WAIT_MAX => {
+            tokio::time::sleep(wait).await;
+            converse().await?
+        }
+        result => result?,
+    };
     let text = || {
         let texts: Vec<&str> =
             result.content.iter().filter_map(|block| Some(block.as_text()?.text.as_str())).collect();
@@ -104,12 +115,16 @@ fn transport(error: &(dyn Error + 'static), access: &Access, project: &str, pati
         match inner.downcast_ref::<Http>() {
             Some(Http::AuthRequired(_)) => return unknown_key(access, project),
             Some(Http::InsufficientScope(_)) => return words::status(403, &[], access, None).into(),
-            Some(Http::HttpStatus(found)) => return words::status(found.status, &[], access, None).into(),
+            Some(Http::HttpStatus(found)) => {
+                // Where the room has trouble instead, the call may have been done.
+                let wait = found.retry_after.as_deref().filter(|_| found.status == 429);
+                return words::refused(found.status, &[], access, None, wait.and_then(words::retry_after));
+            }
             Some(Http::Client(error)) => return words::request(error, access, patience),
             Some(Http::UnexpectedServerResponse(text)) => {
                 return match answered(text) {
                     Some((401, _)) => unknown_key(access, project),
-                    Some((status, body)) => words::status(status, body.as_bytes(), access, None).into(),
+                    Some((status, body)) => words::refused(status, body.as_bytes(), access, None, None),
                     None => strange(),
                 };
             }

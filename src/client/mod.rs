@@ -16,6 +16,8 @@ pub mod recording;
 pub mod tls;
 pub mod words;
 
+use std::time::Duration;
+
 pub use access::{Access, BadServer, BadToken, Server, Token};
 pub use tls::{BadCa, Trust};
 
@@ -31,6 +33,15 @@ pub enum CallError {
     /// What answers can't show that it is the room: a sentence on its certificate that says what to do.
     #[error("{0}")]
     Untrusted(String),
+    /// The room is there and can't do it now: a whole sentence. Trying again may help, after `wait` if the room said
+    /// how long.
+    #[error("{why}")]
+    Busy {
+        /// What it said.
+        why: String,
+        /// How long it asks to wait.
+        wait: Option<Duration>,
+    },
     /// Why no room answered, or none that makes sense: a few words to stand behind the address. Trying again
     /// later may help.
     #[error("{0}")]

@@ -238,6 +238,29 @@ pub(super) fn status(status: u16, body: &[u8], access: &Access, of: Option<&str>
     }
 }
 
+/// How long a refused answer's `Retry-After` asks to wait. It is in seconds; the other way to write it, a date, is for
+/// caches.
+pub(super) fn retry_after(text: &str) -> Option<Duration> {
+    text.trim().parse().ok().map(Duration::from_secs)
+}
+
+/// The same for a question that is asked once. `wait` is what the answer asked for.
+pub(super) fn refused(
+    code: u16,
+    body: &[u8],
+    access: &Access,
+    of: Option<&str>,
+    wait: Option<Duration>,
+) -> CallError {
+    match (status(code, body, access, of), code) {
+        (Trouble::Lost(why), 408 | 425 | 429 | 500 | 503) => {
+            let why = if own_words(body, access).is_some() { why } else { format!("{why}; try again later") };
+            CallError::Busy { why, wait }
+        }
+        (trouble, _) => trouble.into(),
+    }
+}
+
 /// The key is refused, and what to do. `whose` is the kind of key that is needed and whom it speaks for.
 pub(super) fn unknown_key(access: &Access, said: Option<&str>, project: &str, whose: &str) -> String {
     let host = access.server.host();

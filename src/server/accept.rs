@@ -10,12 +10,13 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use axum::Router;
 use axum::body::Body;
 use axum::extract::Request;
+use axum::http::Version;
 use axum::response::Response;
 use hyper::body::Incoming;
 use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
 use hyper_util::server::conn::auto::Builder;
 use tokio::net::{TcpListener, TcpStream};
-use tokio::time::{sleep, timeout};
+use tokio::time::{Instant, sleep, timeout};
 use tokio_rustls::server::TlsStream;
 use tokio_util::either::Either;
 use tokio_util::sync::CancellationToken;
@@ -26,7 +27,9 @@ use super::Options;
 use super::complaint::Complaint;
 use super::limits::Peer;
 use super::socket::Impatient;
+use super::strangers::{Stranger, Strangers};
 use super::tls::{self, Tls};
+use super::usage::Usage;
 
 /// How a room's connections learn that it stops.
 #[derive(Debug, Clone, Default)]
@@ -42,7 +45,13 @@ pub(super) struct Stop {
 }
 
 /// Serves `app` on `listener` until `stop.soon`; the listener is closed on return, connections may live on.
-pub(super) async fn accept(listener: TcpListener, app: Router, options: Arc<Options>, stop: Stop) {
+pub(super) async fn accept(
+    listener: TcpListener,
+    app: Router,
+    strangers: Arc<Strangers>,
+    options: Arc<Options>,
+    stop: Stop,
+) {
     let no_room = Complaint::default();
     loop {
         let accepted = tokio::select! {
@@ -57,8 +66,14 @@ pub(super) async fn accept(listener: TcpListener, app: Router, options: Arc<Opti
                     tracing::info!("connections are taken again");
                 }
                 let peer = Peer(peer.ip());
-                let connection = connection(stream, peer, app.clone(), Arc::clone(&options), stop.clone());
-                stop.tasks.spawn(connection);
+                let (who, options) = (Strangers::enter(&strangers, peer), Arc::clone(&options));
+                let (app, stopped) = (app.clone(), stop.clone());
+                stop.tasks.spawn(async move {
+                    tokio::select! {
+                        () = connection(stream, (peer, &who), app, &options, &stopped) => {}
+                        () = who.asked_to_leave() => {}
+                    }
+                });
             }
             Err(error) if only_that_connection(&error) => {}
             Err(error) => {
@@ -89,18 +104,21 @@ const ENCRYPTED_AHEAD: usize = 16 * 1024;
 /// What a connection's requests are read from: TCP itself, or TLS on it.
 type Io = Either<Impatient, TlsStream<Impatient>>;
 
-async fn connection(stream: TcpStream, peer: Peer, app: Router, options: Arc<Options>, stop: Stop) {
+/// The other end of a connection.
+type Other<'a> = (Peer, &'a Stranger);
+
+async fn connection(stream: TcpStream, other: Other<'_>, app: Router, options: &Options, stop: &Stop) {
     let Some(tls) = &options.tls else {
         let stream = Impatient::new(stream, options.stall, options.send_buffer);
-        return requests(Either::Left(stream), peer, app, &options, &stop).await;
+        return requests(Either::Left(stream), other, app, options, stop).await;
     };
     let handshake = tokio::select! {
-        handshake = timeout(options.header_timeout, handshake(stream, tls, &options)) => handshake,
+        handshake = timeout(options.header_timeout, handshake(stream, tls, options)) => handshake,
         () = stop.soon.cancelled() => return,
     };
     match handshake {
-        Ok(Ok(encrypted @ Either::Right(_))) => requests(encrypted, peer, app, &options, &stop).await,
-        Ok(Ok(clear)) => requests(clear, peer, tls::says_https(), &options, &stop).await,
+        Ok(Ok(encrypted @ Either::Right(_))) => requests(encrypted, other, app, options, stop).await,
+        Ok(Ok(clear)) => requests(clear, other, tls::says_https(), options, stop).await,
         Ok(Err(error)) => tracing::debug!(%error, "a connection was given up in its TLS handshake"),
         Err(_late) => {}
     }
@@ -116,29 +134,48 @@ async fn handshake(stream: TcpStream, tls: &Tls, options: &Options) -> io::Resul
     Ok(Either::Right(encrypted.await?))
 }
 
-async fn requests(io: Io, peer: Peer, app: Router, options: &Options, stop: &Stop) {
-    let begun = Arc::new(AtomicBool::new(false));
+async fn requests(io: Io, (peer, who): Other<'_>, app: Router, options: &Options, stop: &Stop) {
+    let usage = Usage::new();
+    let many = Arc::new(AtomicBool::new(false));
     let service = {
-        let begun = Arc::clone(&begun);
+        let (usage, many, who) = (usage.clone(), Arc::clone(&many), who.clone());
         hyper::service::service_fn(move |mut request: Request<Incoming>| {
+            let using = usage.begin();
+            many.store(request.version() == Version::HTTP_2, Ordering::Relaxed);
             request.extensions_mut().insert(peer);
-            begun.store(true, Ordering::Relaxed);
-            answer(app.clone(), request)
+            request.extensions_mut().insert(who.clone());
+            let answered = answer(app.clone(), request);
+            async move { answered.await.map(|response| using.until_sent(response)) }
         })
     };
     let builder = protocol(options);
     let mut served = pin!(builder.serve_connection_with_upgrades(TokioIo::new(io), service));
-    // hyper's own time-out starts only once it knows which HTTP it speaks; a peer that never says so must go too.
-    let mut first = pin!(sleep(options.header_timeout));
-    let mut waiting = true;
-    let mut stopping = false;
+    let mut look = pin!(sleep(options.header_timeout));
+    let (mut stopping, mut closing) = (false, false);
     loop {
         tokio::select! {
             _ended = &mut served => return, // a broken connection is the peer's affair
-            () = &mut first, if waiting => {
-                waiting = false;
-                if !begun.load(Ordering::Relaxed) {
+            () = &mut look => {
+                let state = usage.state();
+                let patience = match state.open {
+                    0 => Some(options.header_timeout),
+                    // Whoever has no key is sent nothing that takes long.
+                    _ if !who.is_known() => Some(options.body_timeout + options.stall),
+                    _ => None,
+                };
+                let now = Instant::now();
+                let until = patience.map_or_else(|| now + options.header_timeout, |wait| state.since + wait);
+                if until > now {
+                    look.as_mut().reset(until);
+                } else if !state.begun || closing || state.open > 0 {
                     return;
+                } else {
+                    // hyper itself looks after HTTP/1, but a pinged connection is never unused to it.
+                    closing = many.load(Ordering::Relaxed);
+                    look.as_mut().reset(now + options.header_timeout);
+                    if closing {
+                        served.as_mut().graceful_shutdown();
+                    }
                 }
             }
             () = stop.soon.cancelled(), if !stopping => {

@@ -11,6 +11,7 @@ use axum::response::Response;
 
 use super::limits::Peer;
 use super::problem::Problem;
+use super::strangers::Stranger;
 use super::{Room, body};
 use crate::rules::{self, Caller};
 use crate::wire::id::Slug;
@@ -92,6 +93,9 @@ async fn sign_in(room: &Room, headers: &HeaderMap, extensions: &Extensions) -> R
             )
         })?,
     };
+    if let Some(stranger) = extensions.get::<Stranger>() {
+        stranger.shows_a_key();
+    }
     if let Some(note) = extensions.get::<KeyNote>() {
         let _ = note.0.set(caller.key);
     }
@@ -99,9 +103,16 @@ async fn sign_in(room: &Room, headers: &HeaderMap, extensions: &Extensions) -> R
 }
 
 /// Looks up a key that memory does not know. Whoever sends many such keys is not looked up for any more; one that
-/// turns out to be new counts for nothing.
+/// turns out to be new counts for nothing. Behind one address there may be others with a new key, though: a few may
+/// wait until memory would know it.
 async fn stranger(room: &Room, token: &str, peer: Option<Peer>) -> Result<Option<Arc<Caller>>, Problem> {
-    room.limits.sign_in(peer)?;
+    if let Err(wait) = room.limits.sign_in(peer) {
+        let found = match room.limits.patience() {
+            Some(_place) => room.store.known_soon(token).await,
+            None => None,
+        };
+        return found.map(Some).ok_or_else(|| room.limits.too_many_keys(wait));
+    }
     let found = room.store.look_up(token).await.map_err(|_| Problem::broken())?;
     if found.is_some() {
         room.limits.signed_in(peer);

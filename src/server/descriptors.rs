@@ -12,3 +12,8 @@ pub fn raise() -> Option<u64> {
         current != maximum && setrlimit(Resource::Nofile, Rlimit { current: maximum, maximum }).is_ok();
     if raised { maximum } else { current }
 }
+
+/// How many files and sockets this process may have open now; `None`: any number.
+pub(super) fn allowed() -> Option<usize> {
+    getrlimit(Resource::Nofile).current.map(|most| usize::try_from(most).unwrap_or(usize::MAX))
+}

@@ -9,6 +9,8 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
+use tokio::sync::{Semaphore, SemaphorePermit};
+
 use super::Options;
 use super::metrics::Metrics;
 use super::problem::Problem;
@@ -20,6 +22,8 @@ const BURST: u32 = 4;
 const ADDRESSES: usize = 32 * 1024;
 /// Keys whose calls are counted at once.
 const KEYS: usize = 1024 * 1024;
+/// Requests at a time that wait for the keys to be read anew, where their address may look up none.
+const PATIENT: usize = 8;
 /// When an owner with too many feeds may ask again.
 const FEED_LATER: Duration = Duration::from_secs(15);
 
@@ -34,6 +38,8 @@ pub(super) struct Limits {
     rate: u32,
     calls: Option<Buckets<i64>>,
     sign_ins: Buckets<IpAddr>,
+    /// Who may wait until the keys are read anew.
+    patient: Semaphore,
     feeds: Arc<Feeds>,
     metrics: Arc<Metrics>,
 }
@@ -47,6 +53,7 @@ impl Limits {
             rate,
             calls: options.rate.map(|_| Buckets::new(calls, KEYS)),
             sign_ins: Buckets::new(Pace::of(failed, Duration::from_mins(1), failed), ADDRESSES),
+            patient: Semaphore::new(PATIENT),
             feeds: Arc::new(Feeds { most: options.feeds, open: Mutex::default() }),
             metrics,
         }
@@ -75,16 +82,23 @@ impl Limits {
         })
     }
 
-    /// One more sign-in with a key that is not known, before it is looked up.
-    pub fn sign_in(&self, peer: Option<Peer>) -> Result<(), Problem> {
-        self.sign_ins.take(network(peer), Instant::now()).map_err(|wait| {
-            let why = format!(
-                "Too many keys that this room does not know came from this address: check the key, and try again \
-                 in {}.",
-                seconds(wait)
-            );
-            self.refuse("sign_ins", why, wait)
-        })
+    /// One more sign-in with a key that is not known, before it is looked up; or how long until there may be one.
+    pub fn sign_in(&self, peer: Option<Peer>) -> Result<(), Duration> {
+        self.sign_ins.take(network(peer), Instant::now())
+    }
+
+    /// What to answer where there may be none.
+    pub fn too_many_keys(&self, wait: Duration) -> Problem {
+        let why = format!(
+            "Too many keys that this room does not know came from this address: check the key, and try again in {}.",
+            seconds(wait)
+        );
+        self.refuse("sign_ins", why, wait)
+    }
+
+    /// A place among the few whose key is not looked up and may yet turn out to be new.
+    pub fn patience(&self) -> Option<SemaphorePermit<'_>> {
+        self.patient.try_acquire().ok()
     }
 
     /// The key was good after all.
@@ -119,7 +133,7 @@ pub(super) fn whole_seconds(wait: Duration) -> u64 {
 
 /// Whom an address counts for: one machine under IPv4, one network (/64) under IPv6, where a machine has as many
 /// addresses as it likes.
-fn network(peer: Option<Peer>) -> IpAddr {
+pub(super) fn network(peer: Option<Peer>) -> IpAddr {
     match peer.map_or(IpAddr::V4(Ipv4Addr::UNSPECIFIED), |Peer(ip)| ip.to_canonical()) {
         IpAddr::V6(ip) => {
             let [a, b, c, d, ..] = ip.segments();

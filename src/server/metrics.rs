@@ -37,7 +37,7 @@ pub(crate) struct Metrics {
 const TOOLS: [&str; 2] = ["update_pulse", "report_run"];
 const OUTCOMES: [&str; 3] = ["ok", "refused", "storage"];
 /// What a limit may be of.
-const LIMITS: [&str; 3] = ["calls", "sign_ins", "feeds"];
+const LIMITS: [&str; 4] = ["calls", "sign_ins", "feeds", "connections"];
 /// Why a feed may end.
 const ENDS: [&str; 6] = ["left", "gone", "silent", "revoked", "restarting", "later"];
 /// What is no route of ours.
@@ -127,7 +127,7 @@ impl Metrics {
         let lags = "Times that a watcher was too slow and got a new picture.";
         page.one("prickle_feed_lags_total", "counter", lags, self.lags.get());
         page.counts("prickle_requests_total", "Requests, by route and class of status.", &self.requests);
-        page.counts("prickle_limited_total", "Requests that a limit refused.", &self.refused);
+        page.counts("prickle_limited_total", "Requests and connections that a limit refused.", &self.refused);
         let look_ups = "Keys and rooms that memory did not know and the database was asked for.";
         page.one("prickle_look_ups_total", "counter", look_ups, self.look_ups.get());
         page.histogram("prickle_batch_calls", "Calls that were committed together.", &self.batches);

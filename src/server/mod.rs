@@ -23,7 +23,9 @@ pub mod routes;
 mod runs;
 mod socket;
 pub mod store;
+mod strangers;
 pub mod tls;
+mod usage;
 
 use std::io;
 use std::net::IpAddr;
@@ -47,6 +49,7 @@ use metrics::Metrics;
 use problem::Problem;
 use routes::Route;
 use store::Store;
+use strangers::Strangers;
 
 /// What can be set on a room. Tests shrink the times.
 #[derive(Debug, Clone)]
@@ -64,7 +67,8 @@ pub struct Options {
     pub silence: Duration,
     /// A write of which the peer has taken nothing for this long ends its connection.
     pub stall: Duration,
-    /// A request's header must be there within this time; an unused connection is closed after it.
+    /// A request's header must be there within this time; an unused connection is closed after it, also one whose
+    /// pings are answered.
     pub header_timeout: Duration,
     /// A request's body must be there within this time.
     pub body_timeout: Duration,
@@ -88,8 +92,12 @@ pub struct Options {
     pub idle: Option<Duration>,
     /// Bytes that a part of a feed's snapshot is filled up to; at most [`crate::wire::feed::FRAME_MAX`].
     pub part_size: usize,
-    /// Feeds at a time, of all owners together; who comes then is asked to try later.
+    /// Feeds at a time, of all owners together; who comes then is asked to try later. At most three in four of the
+    /// descriptors that the process may have.
     pub watchers: usize,
+    /// Connections from one address, at a time, that have not shown a good key; for one more the oldest is closed. At
+    /// most one in four of the descriptors that the process may have.
+    pub strangers: usize,
 }
 
 impl Default for Options {
@@ -114,6 +122,7 @@ impl Default for Options {
             idle: None,
             part_size: 64 * 1024, // a slow watcher has all of one sooner, and a ping waits for one
             watchers: 10_000,     // each keeps about 10 KB here and up to twice `send_buffer` in the kernel
+            strangers: 1024,
         }
     }
 }
@@ -130,7 +139,11 @@ pub(crate) struct Room {
 }
 
 impl Room {
-    fn new(store: Store, options: Options, stop: Stop) -> Self {
+    fn new(store: Store, mut options: Options, stop: Stop) -> Self {
+        if let Some(all) = descriptors::allowed() {
+            options.watchers = options.watchers.min(all - all / 4);
+            options.strangers = options.strangers.min(all / 4);
+        }
         let limits = Arc::new(Limits::new(&options, Arc::clone(store.metrics())));
         let watchers = Arc::new(Semaphore::new(options.watchers.min(Semaphore::MAX_PERMITS)));
         Self { store, options: Arc::new(options), limits, stop, watchers }
@@ -145,7 +158,8 @@ impl Room {
 /// that it restarts, calls that have begun are answered, the store is closed. That takes 2 seconds at most
 /// beyond what the database needs.
 ///
-/// Fails only if the listener has no address.
+/// Ends as well once somebody has taken its database away, and fails then with what was taken; besides only if the
+/// listener has no address.
 pub async fn serve(
     listener: TcpListener,
     store: Store,
@@ -158,9 +172,15 @@ pub async fn serve(
     let app = router(&room, bound).map_err(io::Error::other)?;
 
     let alone = stop.clone();
-    let accepting = accept::accept(listener, app, Arc::clone(&room.options), stop.clone());
+    let strangers = Arc::new(Strangers::new(room.options.strangers, Arc::clone(room.store.metrics())));
+    let accepting = accept::accept(listener, app, strangers, Arc::clone(&room.options), stop.clone());
+    let mut fine = Ok(());
     tokio::select! {
         () = accepting => {}
+        lost = room.store.lost() => {
+            fine = Err(io::Error::other(lost));
+            stop.soon.cancel();
+        }
         () = left_alone(&alone, room.options.idle) => {
             tracing::info!("nobody has used the room for long: closing it");
             // Who comes from now on had better wait for the next room than call this one.
@@ -176,7 +196,7 @@ pub async fn serve(
         stop.tasks.wait().await;
     }
     room.store.close().await;
-    Ok(())
+    fine
 }
 
 /// Waits until nobody has been connected for `idle`; for ever, if there is no such time.

@@ -17,20 +17,23 @@ pub struct Agents {
     pub agents: Vec<Standing>,
 }
 
-/// One agent. The moments are those of its newest live key that may enter the room.
+/// One agent, by the live key of it that was let into the room last. What that key did before, in other rooms, does
+/// not count here.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Standing {
     /// Who.
     pub agent_id: AgentId,
-    /// When its key was made.
+    /// When its key was let into this room: when it was made, unless it was for other rooms first.
     pub key_made_at: Time,
-    /// When the key was first used for anything; null: not yet.
+    /// When the key was first used since then, for anything; null: not yet. Where only its last use is known to be
+    /// since then, it is that.
     pub key_first_used_at: Option<Time>,
-    /// When its app first asked which tools there are; null: not yet.
+    /// When its app last asked which tools there are; null: not since then.
     pub tools_listed_at: Option<Time>,
     /// What it last said in this room; null: nothing yet.
     pub pulse: Option<Pulse>,
-    /// Other rooms of this server that the owner may see and it has reported to, in the order of their names.
+    /// Other rooms of this server that the owner may see and it has reported to since then, in the order of their
+    /// names.
     pub elsewhere: Vec<Elsewhere>,
 }
 

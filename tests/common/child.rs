@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::sync::mpsc;
 use std::thread;
+use std::time::{Duration, Instant};
 
 use super::PATIENCE;
 use super::caller::Caller;
@@ -120,6 +121,18 @@ impl Served {
         let more = self.more.iter().map(String::as_str).collect();
         let again = Self::start_how(&folder, How { port: self.port, more, ..How::default() });
         drop(std::mem::replace(self, again));
+    }
+
+    /// Waits until it has ended by itself, and returns the exit code.
+    pub fn ended(&mut self, patience: Duration) -> Option<i32> {
+        let until = Instant::now() + patience;
+        loop {
+            if let Some(status) = self.child.try_wait().unwrap() {
+                return status.code();
+            }
+            assert!(Instant::now() < until, "it runs on: {}", std::fs::read_to_string(&self.log).unwrap());
+            thread::sleep(Duration::from_millis(10));
+        }
     }
 
     /// Sends a signal that may be heeded, and returns the exit code.

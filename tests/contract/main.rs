@@ -5,6 +5,7 @@ mod cases;
 #[path = "../common/mod.rs"]
 mod common;
 mod door;
+mod idle;
 mod process;
 
 use common::caller::{Answer, NEW_ERA, judge, run_report, with};

@@ -4,6 +4,7 @@
 
 #[path = "../common/mod.rs"]
 mod common;
+mod taken;
 mod wal;
 
 use std::fs::{self, File};

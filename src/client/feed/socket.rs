@@ -141,10 +141,9 @@ async fn explain(failure: Failure, access: &Access, project: &Slug, options: &Op
         };
     }
     let body = answer.body().as_deref().unwrap_or_default();
-    // In seconds; the other way to write it, a date, is for caches.
-    let later = answer.headers().get(RETRY_AFTER).and_then(|value| value.to_str().ok()?.trim().parse().ok());
+    let later = answer.headers().get(RETRY_AFTER).and_then(|value| words::retry_after(value.to_str().ok()?));
     match (words::status(status, body, access, Some(project.as_str())).into(), later) {
-        (End::Lost(why), Some(seconds)) => End::Later(why, Duration::from_secs(seconds)),
+        (End::Lost(why), Some(wait)) => End::Later(why, wait),
         (end, _) => end,
     }
 }

@@ -5,17 +5,17 @@ use chrono::DateTime;
 use super::Store;
 use super::pulses::current;
 use crate::rules::Caller;
-use crate::wire::Time;
 use crate::wire::agent::{Agents, Elsewhere, Standing};
 use crate::wire::id::{AgentId, Slug};
 
-/// An agent's newest live key that may enter a room. Moments in milliseconds; 0: never.
+/// The live key of an agent that was let into a room last. Moments in milliseconds.
 pub(super) struct Keyed {
     pub(super) key: i64,
     pub(super) agent: AgentId,
-    pub(super) made_at: i64,
-    pub(super) first_used: i64,
-    pub(super) tools_listed: i64,
+    pub(super) let_in: i64,
+    /// Here and below only what was since.
+    pub(super) first_used: Option<i64>,
+    pub(super) tools_listed: Option<i64>,
 }
 
 impl Store {
@@ -31,12 +31,13 @@ impl Store {
             let pulse = here.standing(&keyed.agent).map(|standing| current(&standing.pulse, now));
             let elsewhere = others.iter().filter_map(|room| {
                 let updated_at = room.standing(&keyed.agent)?.pulse.updated_at;
-                Some(Elsewhere { project: room.project.to_string(), updated_at })
+                let since = updated_at.timestamp_millis() >= keyed.let_in;
+                since.then(|| Elsewhere { project: room.project.to_string(), updated_at })
             });
             Standing {
-                key_made_at: moment(keyed.made_at).unwrap_or_default(),
-                key_first_used_at: moment(keyed.first_used),
-                tools_listed_at: moment(keyed.tools_listed),
+                key_made_at: DateTime::from_timestamp_millis(keyed.let_in).unwrap_or_default(),
+                key_first_used_at: keyed.first_used.and_then(DateTime::from_timestamp_millis),
+                tools_listed_at: keyed.tools_listed.and_then(DateTime::from_timestamp_millis),
                 pulse,
                 elsewhere: elsewhere.collect(),
                 agent_id: keyed.agent,
@@ -49,8 +50,4 @@ impl Store {
     pub fn tools_listed(&self, caller: &Caller) {
         self.0.keyring.tools_listed(caller.key);
     }
-}
-
-fn moment(ms: i64) -> Option<Time> {
-    if ms == 0 { None } else { DateTime::from_timestamp_millis(ms) }
 }

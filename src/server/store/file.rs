@@ -10,8 +10,10 @@ use base64::Engine;
 use base64::prelude::BASE64_URL_SAFE_NO_PAD;
 use rusqlite::config::DbConfig;
 use rusqlite::{Connection, ErrorCode, OpenFlags, TransactionBehavior};
+use tokio::sync::watch;
 
 use super::OpenError;
+use super::place::{Ground, Place};
 
 /// "prkl": says in the file's header whose it is.
 const APPLICATION_ID: i32 = 0x7072_6b6c;
@@ -26,12 +28,14 @@ const BUSY: Duration = Duration::from_secs(5);
 #[derive(Debug)]
 pub(super) struct Database {
     path: PathBuf,
+    place: Place,
 }
 
 /// Held for as long as a room uses the database; a crash gives it back.
 #[derive(Debug)]
 pub(super) struct Lock {
     _file: File,
+    place: Place,
 }
 
 fn refused(path: &Path, cause: impl std::fmt::Display, remedy: impl std::fmt::Display) -> OpenError {
@@ -40,8 +44,12 @@ fn refused(path: &Path, cause: impl std::fmt::Display, remedy: impl std::fmt::Di
 
 /// The file whose lock the room holds that uses the database at `path`, which is no link.
 pub(in crate::server) fn lock_file(path: &Path) -> PathBuf {
+    beside(path, ".lock")
+}
+
+fn beside(path: &Path, end: &str) -> PathBuf {
     let mut name = path.as_os_str().to_owned();
-    name.push(".lock");
+    name.push(end);
     name.into()
 }
 
@@ -99,14 +107,27 @@ impl Database {
         if fresh && let Some(folder) = path.parent() {
             File::open(folder).and_then(|f| f.sync_all()).map_err(failed)?; // the new name outlives a power cut
         }
-        Ok(Self { path })
+        let place = Place::of("the database", &path, &file).map_err(failed)?;
+        Ok(Self { path, place })
+    }
+
+    /// The files that must stay where they are while a room uses the database, which SQLite has open by now.
+    pub(super) fn ground(&self, lock: &Lock) -> Result<Ground, OpenError> {
+        let beside = |end: &str| {
+            let place = Place::found("the database's log", beside(&self.path, end));
+            place.map_err(|e| refused(&self.path, e, ANOTHER))
+        };
+        Ok(Ground {
+            database: self.place.clone(),
+            lock: lock.place.clone(),
+            beside: [beside("-wal")?, beside("-shm")?],
+            lost: watch::Sender::default(),
+        })
     }
 
     /// Where the file and its log are.
     pub(super) fn paths(&self) -> [PathBuf; 2] {
-        let mut log = self.path.clone().into_os_string();
-        log.push("-wal");
-        [self.path.clone(), log.into()]
+        [self.path.clone(), beside(&self.path, "-wal")]
     }
 
     /// Locks the database against a second room, or refuses if there is one.
@@ -133,7 +154,9 @@ impl Database {
             Ok(()) => {
                 // What it says is of a room that is no more.
                 let _ = file.set_len(0);
-                Ok(Lock { _file: file })
+                let place = Place::of("the lock file", &name, &file);
+                let place = place.map_err(|e| refused(&self.path, e, ANOTHER))?;
+                Ok(Lock { _file: file, place })
             }
             Err(TryLockError::WouldBlock) => {
                 let remedy =

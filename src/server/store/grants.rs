@@ -39,9 +39,9 @@ impl KeyStore {
         let sql = "INSERT OR IGNORE INTO projects (slug, made_at) VALUES (?1, ?2)";
         step.execute(sql, params![project.as_str(), now.timestamp_millis()])?;
         step.execute(
-            "INSERT OR IGNORE INTO credential_projects (credential, project)
-             SELECT ?1, id FROM projects WHERE slug = ?2",
-            params![key, project.as_str()],
+            "INSERT OR IGNORE INTO credential_projects (credential, project, made_at)
+             SELECT ?1, id, ?3 FROM projects WHERE slug = ?2",
+            params![key, project.as_str(), now.timestamp_millis()],
         )?;
         Ok(step.commit()?)
     }

@@ -38,6 +38,8 @@ struct Known {
 struct Entry {
     caller: Arc<Caller>,
     made_at: i64,
+    /// When it was let into each of its projects; empty where it may go everywhere.
+    let_in: BTreeMap<Slug, i64>,
     /// Milliseconds, here and below; 0: never.
     first_used: AtomicI64,
     last_used: AtomicI64,
@@ -51,6 +53,7 @@ impl Entry {
         Self {
             caller: Arc::new(live.caller),
             made_at: live.made_at,
+            let_in: live.let_in,
             first_used: AtomicI64::new(live.noted.first_used),
             last_used: AtomicI64::new(live.noted.last_used),
             tools_listed: AtomicI64::new(live.noted.tools_listed),
@@ -68,7 +71,8 @@ impl Entry {
     }
 
     fn used(&self, at: i64) {
-        first(&self.first_used, at);
+        // Unless there was one.
+        let _ = self.first_used.compare_exchange(0, at, Ordering::Relaxed, Ordering::Relaxed);
         self.last_used.fetch_max(at, Ordering::Relaxed);
     }
 
@@ -80,14 +84,23 @@ impl Entry {
         }
     }
 
+    /// How far its agent has come since the key was let into the room.
+    fn in_room(&self, agent: &AgentId, project: &Slug) -> Keyed {
+        let let_in = self.let_in.get(project).copied().unwrap_or(self.made_at);
+        let since = |moment: i64| Some(moment).filter(|at| *at > 0 && *at >= let_in);
+        let Noted { first_used, last_used, tools_listed } = self.now();
+        Keyed {
+            key: self.caller.key,
+            agent: agent.clone(),
+            let_in,
+            first_used: since(first_used).or(since(last_used)),
+            tools_listed: since(tools_listed),
+        }
+    }
+
     fn noted(&self) -> MutexGuard<'_, Noted> {
         self.noted.lock().unwrap_or_else(PoisonError::into_inner)
     }
-}
-
-/// Notes a moment unless there was one.
-fn first(moment: &AtomicI64, at: i64) {
-    let _ = moment.compare_exchange(0, at, Ordering::Relaxed, Ordering::Relaxed);
 }
 
 impl Keyring {
@@ -189,40 +202,43 @@ impl Keyring {
         let now = self.clock.now().timestamp_millis();
         self.with_known(|known| {
             if let Some(entry) = known.by_key.get(&key) {
-                first(&entry.tools_listed, now);
+                entry.tools_listed.fetch_max(now, Ordering::Relaxed);
             }
         });
     }
 
-    /// The owner's agents that have a live key for the room, in the order of their ids, each with its newest.
+    /// The owner's agents that have a live key for the room, in the order of their ids, each with the one that was
+    /// let in last.
     pub(super) fn agents(&self, owner: &Slug, project: &Slug) -> Vec<Keyed> {
         let mut newest: BTreeMap<AgentId, Keyed> = BTreeMap::new();
         self.with_known(|known| {
             for entry in known.by_key.values() {
                 let caller = &entry.caller;
                 let Some(agent) = &caller.agent else { continue };
-                let older = newest.get(agent).is_some_and(|other| other.key > caller.key);
-                if older || caller.owner != *owner || !caller.scope.holds(project) {
+                if caller.owner != *owner || !caller.scope.holds(project) {
                     continue;
                 }
-                let Noted { first_used, tools_listed, .. } = entry.now();
-                let (agent, made_at) = (agent.clone(), entry.made_at);
-                let keyed = Keyed { key: caller.key, agent, made_at, first_used, tools_listed };
-                newest.insert(keyed.agent.clone(), keyed);
+                let keyed = entry.in_room(agent, project);
+                let older = |other: &Keyed| (other.let_in, other.key) > (keyed.let_in, keyed.key);
+                if !newest.get(agent).is_some_and(older) {
+                    newest.insert(agent.clone(), keyed);
+                }
             }
         });
         newest.into_values().collect()
     }
 
-    /// The keys of whose use the database does not know: anything that was the first of its kind, and a last use
-    /// once it is `behind` by this much.
+    /// The keys of whose use the database does not know: anything that was the first of its kind, and the last of it
+    /// once that is `behind` by this much.
     pub(super) fn unnoted(&self, behind: Duration) -> Vec<(i64, Noted)> {
         let behind = i64::try_from(behind.as_millis()).unwrap_or(i64::MAX).max(1);
         let due = |entry: &Arc<Entry>| {
             let (now, noted) = (entry.now(), *entry.noted());
-            let first = (now.first_used, now.tools_listed) != (noted.first_used, noted.tools_listed);
-            let late = now.last_used.saturating_sub(noted.last_used) >= behind;
-            (first || late).then_some((entry.caller.key, now))
+            let late = |now: i64, noted: i64| now - noted >= if noted == 0 { 1 } else { behind };
+            let due = (now.first_used != 0 && noted.first_used == 0)
+                || late(now.last_used, noted.last_used)
+                || late(now.tools_listed, noted.tools_listed);
+            due.then_some((entry.caller.key, now))
         };
         self.with_known(|known| known.by_key.values().filter_map(due).collect())
     }

@@ -1,5 +1,6 @@
 //! Credentials in the database, also from another process while a room runs on it.
 
+use std::collections::BTreeMap;
 use std::fmt;
 use std::path::Path;
 
@@ -186,9 +187,9 @@ impl KeyStore {
                 let sql = "INSERT OR IGNORE INTO projects (slug, made_at) VALUES (?1, ?2)";
                 step.execute(sql, params![project.as_str(), now])?;
                 step.execute(
-                    "INSERT INTO credential_projects (credential, project)
-                     SELECT ?1, id FROM projects WHERE slug = ?2",
-                    params![credential, project.as_str()],
+                    "INSERT INTO credential_projects (credential, project, made_at)
+                     SELECT ?1, id, ?3 FROM projects WHERE slug = ?2",
+                    params![credential, project.as_str(), now],
                 )?;
             }
         }
@@ -260,10 +261,13 @@ pub(super) struct Live {
     pub(super) hash: Hash,
     pub(super) caller: Caller,
     pub(super) made_at: i64,
+    /// When it was let into each of its projects; empty where it may go everywhere.
+    pub(super) let_in: BTreeMap<Slug, i64>,
     pub(super) noted: Noted,
 }
 
-/// What the room notes of a key's use. Milliseconds; 0: never.
+/// What the room notes of a key's use: the first and the last one, and the last time that it asked for the tools.
+/// Milliseconds; 0: never.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(super) struct Noted {
     pub(super) first_used: i64,
@@ -275,7 +279,10 @@ pub(super) struct Noted {
 pub(super) fn live(connection: &Connection, hash: Option<&Hash>) -> rusqlite::Result<Vec<Live>> {
     let mut select = connection.prepare_cached(&format!(
         "SELECT {COLUMNS}, c.hash, c.made_at, coalesce(c.first_used_at, 0) AS first_used,
-            coalesce(c.last_used_at, 0) AS last_used, coalesce(c.tools_listed_at, 0) AS tools_listed {TABLES}
+            coalesce(c.last_used_at, 0) AS last_used, coalesce(c.tools_listed_at, 0) AS tools_listed,
+            (SELECT group_concat(at, ' ') FROM (SELECT coalesce(cp.made_at, c.made_at) AS at
+                FROM credential_projects cp JOIN projects p ON p.id = cp.project
+                WHERE cp.credential = c.id ORDER BY p.slug)) AS let_in {TABLES}
          WHERE c.revoked_at IS NULL AND (?1 IS NULL OR c.hash = ?1)"
     ))?;
     let mut rows = select.query([hash])?;
@@ -287,9 +294,18 @@ pub(super) fn live(connection: &Connection, hash: Option<&Hash>) -> rusqlite::Re
             tools_listed: row.get("tools_listed")?,
         };
         let (hash, caller, made_at) = (row.get("hash")?, caller(row)?, row.get("made_at")?);
-        found.push(Live { hash, caller, made_at, noted });
+        let let_in = let_in(&caller, row)?;
+        found.push(Live { hash, caller, made_at, let_in, noted });
     }
     Ok(found)
+}
+
+/// The moments stand in the order of the caller's projects.
+fn let_in(caller: &Caller, row: &Row<'_>) -> rusqlite::Result<BTreeMap<Slug, i64>> {
+    let Scope::Some(projects) = &caller.scope else { return Ok(BTreeMap::new()) };
+    let moments: Option<String> = row.get("let_in")?;
+    let moments = moments.iter().flat_map(|all| all.split(' ')).map(|ms| ms.parse().unwrap_or_default());
+    Ok(projects.iter().cloned().zip(moments).collect())
 }
 
 fn caller(row: &Row<'_>) -> rusqlite::Result<Caller> {
@@ -339,7 +355,7 @@ pub(super) fn note_uses(connection: &mut Connection, uses: &[(i64, Noted)]) -> r
         step.prepare_cached(
             "UPDATE credentials SET last_used_at = nullif(max(coalesce(last_used_at, 0), ?2), 0),
                 first_used_at = coalesce(first_used_at, nullif(?3, 0)),
-                tools_listed_at = coalesce(tools_listed_at, nullif(?4, 0))
+                tools_listed_at = nullif(max(coalesce(tools_listed_at, 0), ?4), 0)
              WHERE id = ?1",
         )?
         .execute(params![key, noted.last_used, noted.first_used, noted.tools_listed])?;

@@ -7,6 +7,7 @@ mod file;
 mod grants;
 mod keyring;
 pub mod keys;
+mod place;
 mod pulses;
 mod runs;
 mod trouble;
@@ -114,6 +115,7 @@ struct Inner {
     trouble: Arc<Trouble>,
     metrics: Arc<Metrics>,
     paths: [PathBuf; 2],
+    lost: watch::Receiver<Option<String>>,
 }
 
 impl Store {
@@ -143,6 +145,8 @@ impl Store {
         let (rooms, keyring) = (Arc::new(rooms), Arc::new(keyring));
         let reader = Arc::new(Mutex::new(Some(database.open_to_read()?)));
         let (jobs, receiver) = mpsc::channel();
+        let ground = database.ground(&lock)?;
+        let lost = ground.lost.subscribe();
         let writer = Writer {
             connection,
             rooms: Arc::clone(&rooms),
@@ -151,6 +155,7 @@ impl Store {
             seen,
             trouble: Arc::clone(&trouble),
             metrics: Arc::clone(&metrics),
+            ground,
             lock,
         };
         let writer = std::thread::Builder::new()
@@ -176,12 +181,25 @@ impl Store {
             trouble,
             metrics,
             paths: database.paths(),
+            lost,
         })))
     }
 
-    /// Whether it takes calls: not once it is closed, nor after its writing thread has failed.
+    /// Whether it takes calls: not once it is closed, nor after its writing thread has failed or its files were taken
+    /// away.
     pub fn works(&self) -> bool {
-        !self.0.writer.is_finished()
+        !self.0.writer.is_finished() && self.0.lost.borrow().is_none()
+    }
+
+    /// Waits until one of its files was taken away, and says which and what follows. Noticed at a call, or within
+    /// [`Options::keys_reread`].
+    pub async fn lost(&self) -> String {
+        let mut lost = self.0.lost.clone();
+        let found = lost.wait_for(Option::is_some).await.ok().and_then(|lost| lost.clone());
+        match found {
+            Some(what) => what,
+            None => std::future::pending().await, // its thread has ended, and with it the looking
+        }
     }
 
     /// What the room counts.
@@ -224,6 +242,26 @@ impl Store {
             return Ok(Some(known));
         }
         self.patiently(move |keyring| keyring.authenticate(&hash)).await
+    }
+
+    /// Whose token this is, as far as memory knows once the keys have been read anew. Waits for that as long as it
+    /// takes where another process has made a key just now, [`Options::keys_reread`].
+    pub async fn known_soon(&self, token: &str) -> Option<Arc<Caller>> {
+        /// The room may be in the middle of something.
+        const SLACK: Duration = Duration::from_millis(250);
+        const MOST: Duration = Duration::from_secs(2);
+        let hash = keys::hash(token)?;
+        let mut reread = self.revoked();
+        let known = async {
+            loop {
+                let known = self.0.keyring.known(&hash);
+                if known.is_some() || reread.changed().await.is_err() {
+                    return known;
+                }
+            }
+        };
+        let patience = (self.0.options.keys_reread + SLACK).min(MOST);
+        tokio::time::timeout(patience, known).await.ok().flatten()
     }
 
     /// [`Store::look_up`] for a thread that may wait.

@@ -7,12 +7,14 @@ use std::sync::Arc;
 use std::sync::mpsc::{Receiver, RecvTimeoutError};
 use std::time::{Duration, Instant};
 
+use rusqlite::config::DbConfig;
 use rusqlite::{Connection, TransactionBehavior};
 use tokio::sync::oneshot;
 
 use super::events;
 use super::file::{Lock, words};
 use super::keyring::Keyring;
+use super::place::Ground;
 use super::pulses::{self, Event, Rooms};
 use super::runs::{self, Untaken};
 use super::trouble::Trouble;
@@ -87,6 +89,8 @@ pub(super) struct Writer {
     pub(super) seen: i64,
     pub(super) trouble: Arc<Trouble>,
     pub(super) metrics: Arc<Metrics>,
+    /// The files that all this rests on.
+    pub(super) ground: Ground,
     /// Given back when the thread ends, after the connection.
     pub(super) lock: Lock,
 }
@@ -117,15 +121,29 @@ impl Writer {
                 next_look = Instant::now() + self.options.keys_reread.max(Duration::from_millis(1));
             }
         }
-        self.note_uses(Duration::ZERO);
-        // The log goes into the file, so that a closed database is one file.
-        if let Err(error) = self.connection.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(())) {
-            tracing::warn!(%error, "the database's log stays beside it until the next start");
-        }
+        self.tidy();
         drop(self.connection);
         drop(self.lock);
         if let Some(closed) = closed {
             let _ = closed.send(());
+        }
+    }
+
+    /// The log goes into the file, so that a closed database is one file: also where the file was moved away, or its
+    /// log would be taken for that of whatever comes in its place.
+    fn tidy(&mut self) {
+        if self.ground.stands() {
+            self.note_uses(Duration::ZERO);
+        }
+        if !(self.ground.has_its_log() && self.ground.has_its_database()) {
+            // At its end SQLite would remove the log by its name, and there it may be another database's.
+            let _ = self.connection.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true);
+        }
+        if !self.ground.has_its_log() {
+            return;
+        }
+        if let Err(error) = self.connection.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(())) {
+            tracing::warn!(%error, "the database's log stays beside it until the next start");
         }
     }
 
@@ -149,10 +167,15 @@ impl Writer {
     fn serve(&mut self, calls: Vec<Job>) {
         let done = match self.commit(&calls) {
             Ok(done) => done,
-            Err(error) => {
-                self.trouble.say(&error, "the database did not take a batch");
-                let failed = || Err(Undone::Call(CallError::Storage(words(&error))));
-                calls.iter().map(|_| failed()).collect()
+            Err(undone) => {
+                let error = match undone {
+                    Undone::Call(error) => error,
+                    Undone::Sql(error) => {
+                        self.trouble.say(&error, "the database did not take a batch");
+                        CallError::Storage(words(&error))
+                    }
+                };
+                calls.iter().map(|_| Err(Undone::Call(error.clone()))).collect()
             }
         };
         let (mut stored, mut failed) = (false, false);
@@ -202,7 +225,10 @@ impl Writer {
 
     /// One transaction for all the calls, with a savepoint for each, so that a refused or failed one undoes
     /// nothing of the others.
-    fn commit(&mut self, calls: &[Job]) -> rusqlite::Result<Vec<Result<Done, Undone>>> {
+    fn commit(&mut self, calls: &[Job]) -> Result<Vec<Result<Done, Undone>>, Undone> {
+        if !self.ground.stands() {
+            return Err(Undone::Call(taken_away()));
+        }
         let mut whole = self.connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
         let mut batch = Batch { rooms: &self.rooms, options: &self.options, changed: HashMap::new() };
         let mut touched = HashSet::new();
@@ -216,7 +242,7 @@ impl Writer {
             };
             let outcome = match outcome {
                 // A full or failing disk can make SQLite give up the whole transaction.
-                Err(Undone::Sql(error)) if whole.is_autocommit() => return Err(error),
+                Err(Undone::Sql(error)) if whole.is_autocommit() => return Err(error.into()),
                 other => other,
             };
             if let Ok(Done::Pulse(_, Some(event))) = &outcome {
@@ -227,14 +253,22 @@ impl Writer {
         for project in touched {
             events::prune(&whole, project, self.options.events_kept)?;
         }
+        // What is acknowledged must be in a file that the next room opens.
+        if !self.ground.stands() {
+            return Err(Undone::Call(taken_away()));
+        }
         let began = Instant::now();
         whole.commit()?;
         self.metrics.batch(calls.len(), began.elapsed());
         Ok(done)
     }
 
-    /// Sees whether another process has written (its own writes don't count), and notes the keys' uses.
+    /// Sees whether the room's files are still there and whether another process has written (its own writes don't
+    /// count), and notes the keys' uses.
     fn look_around(&mut self) {
+        if !self.ground.stands() {
+            return;
+        }
         match data_version(&self.connection) {
             Ok(now) if now != self.seen => match self.keyring.reread() {
                 Ok(()) => self.seen = now,
@@ -256,6 +290,12 @@ impl Writer {
             Err(error) => self.trouble.say(&error, "when keys were used could not be noted"),
         }
     }
+}
+
+fn taken_away() -> CallError {
+    let why = "the room's database was taken away while it was open; nothing was stored, send it again later, and \
+               tell whoever runs the room";
+    CallError::Storage(why.to_owned())
 }
 
 pub(super) fn data_version(connection: &Connection) -> rusqlite::Result<i64> {
