@@ -445,6 +445,28 @@ async fn a_watcher_without_a_sign_of_life_is_let_go() {
     assert!(end.is_ok(), "the room ends the connection");
 }
 
+/// A machine that sleeps, a process that is stopped: nobody could say a word meanwhile.
+#[tokio::test]
+async fn a_room_that_stood_still_itself_lets_nobody_go_for_it() {
+    let mut shape = Shape::default();
+    shape.server.ping = Duration::from_millis(100);
+    shape.server.silence = Duration::from_millis(800);
+    let room = Room::with(shape).await;
+    let (key, person) = (room.key("client", "acme/a", &[PROJECT]), room.key("person", "acme", &[PROJECT]));
+    let mut watcher = Watcher::open(&room, &person, PROJECT, None).await.unwrap();
+    watcher.picture().await;
+    watcher.pinged().await;
+    watcher.pinged().await; // the first answer has gone out, and the second has not
+    std::thread::sleep(2 * room.shape.server.silence); // the room runs on this very thread
+    room.pulse(&key, doing(1)).await;
+    watcher.event(1).await;
+    // From here on it has its time as ever.
+    let socket: &mut TcpStream = watcher.socket.get_mut();
+    let mut bytes = Vec::new();
+    let end = tokio::time::timeout(common::PATIENCE, socket.read_to_end(&mut bytes)).await;
+    assert!(end.is_ok(), "who says nothing for so long after that is let go");
+}
+
 #[tokio::test]
 async fn a_revoked_key_s_feed_is_closed_and_no_other() {
     // The room's own times: five seconds is the promise.

@@ -51,8 +51,17 @@ impl Machine {
         command
     }
 
+    /// Runs a command that ends by itself.
     fn run(&self, args: &[&str]) -> Ran {
-        Ran::of(self.command(args).output().unwrap())
+        let mut command = self.command(args);
+        let child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+        let id = Pid::from_child(&child);
+        let (done, ended) = channel();
+        std::thread::spawn(move || done.send(child.wait_with_output().unwrap()));
+        Ran::of(ended.recv_timeout(PATIENCE).unwrap_or_else(|_| {
+            let _ = kill_process(id, Signal::KILL);
+            panic!("{args:?} does not end");
+        }))
     }
 
     fn watch(&self, args: &[&str]) -> Watching {
@@ -582,22 +591,16 @@ fn who_waits_for_an_agent_sends_no_key_to_whoever_has_the_port_next() {
 }
 
 #[test]
-fn a_room_that_ends_says_so_before_it_stops_listening() {
+fn a_room_that_ends_by_itself_withdraws_its_address() {
     let machine = Machine::new();
     let mut serve = Watching::start(&mut machine.command(&["serve", "--idle", "1"]));
-    let listening = Watching::until(&serve.out, "listening on ");
-    let address: std::net::SocketAddr =
-        listening.strip_prefix("listening on http://").unwrap().parse().unwrap();
+    Watching::until(&serve.out, "listening on ");
     let database = machine.files().join("room.db");
-    let calls_a_room_that_is_gone = || {
-        let refused = std::net::TcpStream::connect(address).is_err();
-        refused && matches!(local::find(&database).unwrap(), Found::Room(_))
-    };
-    // Looking is a use of the room: only once it is about to end.
-    until("the room has withdrawn", || !matches!(local::find(&database).unwrap(), Found::Room(_)));
-    while serve.child.try_wait().unwrap().is_none() {
-        assert!(!calls_a_room_that_is_gone());
-    }
+    assert!(matches!(local::find(&database).unwrap(), Found::Room(_)));
+    assert_eq!(serve.child.wait().unwrap().code(), Some(0));
+    // Nobody called it, so nothing but its own end has emptied the lock; it was not told to end either.
+    assert_eq!(fs::read_to_string(machine.files().join("room.db.lock")).unwrap(), "");
+    assert_eq!(local::find(&database).unwrap(), Found::Nobody { stopped: false });
 }
 
 #[test]

@@ -8,10 +8,12 @@ use std::collections::HashSet;
 use std::sync::Arc;
 
 use chrono::TimeDelta;
-use database::{Database, events, missed, next, picture, pulse, run, run_id, say, slug, until, website};
+use database::{
+    Database, PAGE, events, missed, next, picture, pulse, run, run_id, say, slug, until, website,
+};
 use futures_util::FutureExt;
 use prickle::rules::Kind;
-use prickle::server::store::{CallError, Options, Store, Subscription};
+use prickle::server::store::{Behind, CallError, Options, Store, Subscription};
 use prickle::wire::feed::{FRAME_MAX, Frame};
 use prickle::wire::pulse::Pulse;
 use serde_json::json;
@@ -272,6 +274,46 @@ async fn events_that_memory_no_longer_holds_are_read_from_the_database() {
     drop((store, place));
     let store = Store::open(&database.path, options).unwrap();
     assert_eq!(missed(store.subscribe(&website(), Some((&epoch, 0)))).await.unwrap(), all);
+}
+
+#[tokio::test]
+async fn who_comes_back_may_be_further_behind_than_who_stayed() {
+    let database = Database::new();
+    let options = Options { frames_held: 8, ..database.options() };
+    let store = Store::open(&database.path, options).unwrap();
+    let agent = database.agent(&store);
+    let mut stayed = store.subscribe(&website(), None);
+    for i in 1..=100 {
+        say(&store, &agent, &format!("step {i}")).await;
+    }
+    assert_eq!(stayed.events.next(PAGE).await, Err(Behind));
+    let mut back = store.subscribe(&website(), Some((store.epoch(), 0)));
+    for i in 1..=100 {
+        assert_eq!(next(&mut back).await, i, "one at a time, all the way");
+    }
+    // Now it is one of those who stay.
+    for i in 1..=9 {
+        say(&store, &agent, &format!("step {i}")).await;
+    }
+    assert_eq!(back.events.next(PAGE).await, Err(Behind));
+}
+
+#[tokio::test]
+async fn a_hole_in_what_was_kept_is_no_place_to_resume_over() {
+    let database = Database::new();
+    let options = Options { held_bytes: 0, ..database.options() };
+    let store = Store::open(&database.path, options).unwrap();
+    let agent = database.agent(&store);
+    for i in 1..=9 {
+        say(&store, &agent, &format!("step {i}")).await;
+    }
+    database.sql().execute("DELETE FROM events WHERE seq = 5", []).unwrap();
+    let mut back = store.subscribe(&website(), Some((store.epoch(), 2)));
+    assert_eq!(
+        events(&back.events.next(PAGE).await.unwrap()).iter().map(|e| e.0).collect::<Vec<_>>(),
+        [3, 4]
+    );
+    assert_eq!(back.events.next(PAGE).await, Err(Behind));
 }
 
 #[tokio::test(flavor = "multi_thread")]

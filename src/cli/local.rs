@@ -180,7 +180,8 @@ fn speaks_for(key: &KeyRow, agent: &AgentId) -> bool {
 
 /// The keys of the local room.
 pub(super) fn keys(config: &Config) -> anyhow::Result<KeyStore> {
-    KeyStore::open(&config.folders.database()).map_err(|e| Environment(e.to_string()).into())
+    KeyStore::open(&config.folders.database())
+        .map_err(|e| Environment(process::without_db(&e.to_string())).into())
 }
 
 /// Who the user is in the local room: the owner of the key that is saved for it.

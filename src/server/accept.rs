@@ -97,6 +97,10 @@ fn only_that_connection(error: &io::Error) -> bool {
     )
 }
 
+/// Bytes that are encrypted before the peer takes them. Unlike a text that is sent in the clear, they are nobody
+/// else's: a thousand watchers that stop reading would keep a thousand times the library's 64 KiB.
+const ENCRYPTED_AHEAD: usize = 16 * 1024;
+
 /// What a connection's requests are read from: TCP itself, or TLS on it.
 type Io = Either<Impatient, TlsStream<Impatient>>;
 
@@ -123,7 +127,11 @@ async fn connection(stream: TcpStream, other: Other<'_>, app: Router, options: &
 async fn handshake(stream: TcpStream, tls: &Tls, options: &Options) -> io::Result<Io> {
     let clear = tls::in_the_clear(&stream).await?;
     let stream = Impatient::new(stream, options.stall, options.send_buffer);
-    Ok(if clear { Either::Left(stream) } else { Either::Right(tls.acceptor().accept(stream).await?) })
+    if clear {
+        return Ok(Either::Left(stream));
+    }
+    let encrypted = tls.acceptor().accept_with(stream, |tls| tls.set_buffer_limit(Some(ENCRYPTED_AHEAD)));
+    Ok(Either::Right(encrypted.await?))
 }
 
 async fn requests(io: Io, (peer, who): Other<'_>, app: Router, options: &Options, stop: &Stop) {

@@ -108,8 +108,12 @@ fn start(config: &Config) -> Result<(), Trouble> {
     let _ = child.wait();
     let why = why.lines().last().unwrap_or("it ended without a word; start it yourself with: prickle serve");
     let why = shown::line(why.strip_prefix("prickle: ").unwrap_or(why));
-    // The other way to give a place is not one that this command has.
-    Err(Trouble::Refused(why.replace("give another path with --db", "set PRICKLE_HOME to another folder")))
+    Err(Trouble::Refused(without_db(&why)))
+}
+
+/// What the room says of its database, for a command that has no `--db`.
+pub(super) fn without_db(why: &str) -> String {
+    why.replace("give another path with --db", "set PRICKLE_HOME to another folder")
 }
 
 /// What it says first, or an empty text where it ends; `None` if it takes too long.

@@ -157,7 +157,8 @@ impl Events {
                     continue;
                 }
                 Following::These(texts) => {
-                    self.away = false;
+                    let behind = self.newest.borrow().saturating_sub(self.seen + texts.len() as u64);
+                    self.away &= behind > self.room.options.frames_held as u64;
                     texts
                 }
                 Following::Older(upto) if self.away => {
@@ -181,7 +182,7 @@ impl Store {
     }
 }
 
-/// The events after `seen` up to `upto`; none where the first of them is pruned.
+/// The events after `seen` up to `upto` without a gap; none where the first of them is pruned.
 fn stored(
     connection: &Connection,
     project: &Slug,
@@ -190,16 +191,22 @@ fn stored(
     most: usize,
 ) -> rusqlite::Result<Vec<Arc<str>>> {
     let mut select = connection.prepare_cached(
-        "SELECT frame FROM events WHERE project = (SELECT id FROM projects WHERE slug = ?1)
-         AND seq > ?2 AND seq <= ?3
-         AND EXISTS (SELECT 1 FROM events WHERE project = (SELECT id FROM projects WHERE slug = ?1)
-                     AND seq = ?2 + 1)
-         ORDER BY seq",
+        "SELECT seq, frame FROM events WHERE project = (SELECT id FROM projects WHERE slug = ?1)
+         AND seq > ?2 AND seq <= ?3 ORDER BY seq",
     )?;
+    let rows = select.query_map(params![project.as_str(), seen, upto], |row| {
+        Ok((row.get::<_, u64>(0)?, Arc::from(row.get::<_, String>(1)?)))
+    })?;
     let mut failed = None;
-    let rows = select.query_map(params![project.as_str(), seen, upto], |row| row.get::<_, String>(0))?;
     // Read one by one: of what a page has no room for, at most one is read.
-    let texts = page(rows.map_while(|text| text.map(Arc::from).map_err(|e| failed = Some(e)).ok()), most);
+    let texts = rows.zip(seen + 1..).map_while(|(row, next)| match row {
+        Ok((seq, text)) => (seq == next).then_some(text),
+        Err(error) => {
+            failed = Some(error);
+            None
+        }
+    });
+    let texts = page(texts, most);
     failed.map_or(Ok(texts), Err)
 }
 

@@ -32,7 +32,7 @@ pub(super) struct Rooms {
 pub(super) struct Room {
     pub(super) project: Slug,
     epoch: Arc<str>,
-    options: Options,
+    pub(super) options: Options,
     /// The newest event's number: wakes those who wait for more.
     newest: watch::Sender<u64>,
     runs: broadcast::Sender<RunSent>,
