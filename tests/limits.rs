@@ -93,7 +93,8 @@ async fn what_takes_the_database_counts_as_a_call() {
     let mut shape = Shape::default();
     shape.server.rate = Some(1);
     let room = Room::with(shape).await;
-    room.key("client", "acme/builder", &["website-v2"]);
+    let agent = room.key("client", "acme/builder", &["website-v2"]);
+    room.pulse(&agent, pulse()).await; // memory knows the room from here on
     for route in
         ["/v1/runs", "/v1/projects/absent/pulse", "/v1/projects/absent/feed", "/v1/agents?project=absent"]
     {
