@@ -123,11 +123,13 @@ async fn what_takes_the_database_counts_as_a_call() {
         let mut watcher = Watcher::open(&room, &key, "website-v2", None).await.unwrap();
         watcher.picture().await;
     }
-    // Whose scope does not hold it is told without a look.
+    // A key may have been let in meanwhile: so it is looked, and that counts too.
     let key = room.key("person", "acme", &["website-v2"]);
+    let mut told = Vec::new();
     for _ in 0..20 {
-        assert_eq!(room.get(&key, "/v1/projects/absent/pulse").await.0, 404);
+        told.push(room.get(&key, "/v1/projects/absent/pulse").await.0);
     }
+    assert_eq!((told[0], told[19]), (404, 429), "{told:?}");
 }
 
 #[tokio::test]

@@ -395,6 +395,42 @@ fn the_room_is_the_folders_unless_another_is_named() {
 }
 
 #[test]
+fn the_first_pulse_in_a_second_project_is_taken_at_once() {
+    let machine = Machine::new();
+    machine.run(&["pulse", "--doing", "here"]).fine();
+    for name in ["api", "docs", "site"] {
+        fs::create_dir_all(machine.repository(name).join(".git")).unwrap();
+        let mut there = machine.command(&["pulse", "--doing", "there"]);
+        let out = Ran::of(there.current_dir(machine.repository(name)).output().unwrap()).fine();
+        assert_eq!(out, format!("ada-l/shell is working in {name}: there\n"));
+    }
+}
+
+#[test]
+fn why_a_room_is_not_found_is_told_before_its_name_is_asked_for() {
+    let machine = Machine::new();
+    machine.run(&["watch", "--once"]).fine();
+    let url = machine.notice()["address"].as_str().unwrap().to_owned();
+    for (variables, args, said) in [
+        (vec![("PRICKLE_TOKEN", format!("prk_{}", "B".repeat(43)))], vec![], "does not know this key"),
+        (vec![("PRICKLE_TOKEN_FILE", "nofile".into())], vec![], "there is no file"),
+        (vec![("PRICKLE_SERVER", "http://127.0.0.1:1".into())], vec![], "there is no key for"),
+        (vec![("PRICKLE_SERVER", url.clone())], vec!["shop-which-is-not"], "sees no shop-which-is-not"),
+    ] {
+        let mut command = machine.command(&[&["watch", "--once"][..], &args[..]].concat());
+        let fault = Ran::of(command.envs(variables.iter().cloned()).output().unwrap()).fault(2);
+        assert!(fault.contains(said) && !fault.contains("which room"), "{variables:?} {args:?}: {fault}");
+    }
+    // With an agent's key in the environment the folder's room is still the folder's.
+    machine.run(&["connect", "codex"]).fine();
+    machine.run(&["connect", "codex", "--project", "docs"]).fine();
+    let token = fs::read_to_string(machine.files().join("keys/ada-l/codex")).unwrap();
+    let mut watch = machine.command(&["watch", "--once"]);
+    let seen = Ran::of(watch.env("PRICKLE_TOKEN", token.trim()).output().unwrap()).fine();
+    assert_eq!(seen, "web-app: nobody is in it yet\n");
+}
+
+#[test]
 fn who_the_user_is_is_settled_at_the_first_start() {
     let machine = Machine::new();
     machine.run(&["watch", "--once", "--owner", "acme"]).fine();

@@ -402,9 +402,9 @@ fn patiently(mut attempt: impl FnMut() -> rusqlite::Result<()>) -> rusqlite::Res
     }
 }
 
-/// A database error as whoever called may read it: no path, no SQL.
-pub(super) fn words(error: &rusqlite::Error) -> String {
-    let cause = match error.sqlite_error_code() {
+/// What a database error means for the room, in a few words: no path, no SQL.
+pub(super) fn cause(error: &rusqlite::Error) -> &'static str {
+    match error.sqlite_error_code() {
         Some(ErrorCode::DiskFull) => "the room's storage is full",
         Some(ErrorCode::ReadOnly) => "the room's storage has become read-only",
         Some(ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase) => "the room's database is damaged",
@@ -413,6 +413,11 @@ pub(super) fn words(error: &rusqlite::Error) -> String {
         }
         Some(ErrorCode::SystemIoFailure | ErrorCode::CannotOpen) => "the room's disk failed",
         _ => "the room's storage did not do it",
-    };
+    }
+}
+
+/// The same as whoever called may read it.
+pub(super) fn words(error: &rusqlite::Error) -> String {
+    let cause = cause(error);
     format!("{cause}; nothing was stored, send it again later, and tell whoever runs the room")
 }
