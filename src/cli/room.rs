@@ -89,6 +89,11 @@ impl Asker {
 pub(super) fn no_answer(config: &Config, error: CallError) -> Environment {
     let server = &config.server;
     Environment(match error {
+        CallError::Unauthorized(_) if config.names_a_key() => format!(
+            "the room at {} does not know the key in {}; put one there that it knows, or leave it out",
+            server.host(),
+            config.key_place()
+        ),
         CallError::Refused(text) | CallError::Unauthorized(text) | CallError::Untrusted(text) => text,
         CallError::Busy { why, .. } => why,
         CallError::Unreachable(why) if config.is_local() => {

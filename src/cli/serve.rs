@@ -212,17 +212,27 @@ fn taken(address: &SocketAddr) -> String {
     )
 }
 
+/// Whether this machine's own room listens there.
+fn is_own(address: &SocketAddr) -> bool {
+    let database = Folders::find(&Surroundings::real()).map(|folders| folders.database());
+    let found = database.ok().and_then(|database| local::find(&database).ok());
+    matches!(found, Some(Found::Room(notice)) if notice.address.ends_with(&format!("//{address}")))
+}
+
 fn cannot_listen(address: &SocketAddr, error: &std::io::Error) -> String {
     let (host, port) = (address.ip(), address.port());
     let host = if host.is_ipv6() { format!("[{host}]") } else { host.to_string() };
     let cause = match error.kind() {
-        ErrorKind::AddrInUse => format!("port {port} is taken by another program, perhaps by another room"),
-        ErrorKind::PermissionDenied => format!("only the system's administrator may use port {port}"),
-        _ => error.to_string(),
+        ErrorKind::AddrInUse if is_own(address) => {
+            format!("this machine's own room has port {port}; prickle serve --stop closes it, or")
+        }
+        ErrorKind::AddrInUse => format!("port {port} is taken by another program, perhaps by another room;"),
+        ErrorKind::PermissionDenied => format!("only the system's administrator may use port {port};"),
+        _ => format!("{error};"),
     };
     let free = if port < 1024 { 7766 } else { port.checked_add(1).unwrap_or(7766) };
     format!(
-        "can't listen on {address}: {cause}; choose another port with --addr {host}:{free}, \
+        "can't listen on {address}: {cause} choose another port with --addr {host}:{free}, \
          or let the system choose one with --addr {host}:0"
     )
 }
