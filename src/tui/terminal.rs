@@ -63,6 +63,11 @@ pub fn size() -> (u16, u16) {
     rustix::termios::tcgetwinsize(io::stdout()).map_or((0, 0), |size| (size.ws_col, size.ws_row))
 }
 
+/// Whether colour codes may be written at all, whatever the environment says: that was weighed already.
+pub fn allow_colour(allowed: bool) {
+    crossterm::style::force_color_output(allowed);
+}
+
 /// Takes the terminal over: raw mode, alternate screen, no cursor. Asks it nothing.
 pub fn enter() -> io::Result<Screen<CrosstermBackend<BufWriter<Stdout>>>> {
     static HOOK: Once = Once::new();
