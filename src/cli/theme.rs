@@ -63,13 +63,10 @@ fn check(args: ThemeCheckArgs) -> anyhow::Result<()> {
     let (shelf, folder) = shelf()?;
     let mut out = std::io::stdout().lock();
     let mut faults = Vec::new();
-    let themes = match args.theme {
-        Some(named) => vec![named],
-        None => {
-            faults.extend(shelf.own().1);
-            shelf.names()
-        }
-    };
+    if args.theme.is_none() {
+        faults.extend(shelf.own().1);
+    }
+    let themes = args.theme.map_or_else(|| shelf.names(), |named| vec![named]);
     for named in &themes {
         // A name can't look like this.
         let is_file = named.contains(std::path::is_separator) || Path::new(named).extension().is_some();

@@ -219,15 +219,15 @@ mod tests {
 
     #[test]
     fn fewer_colours_take_the_one_most_alike() {
-        let at = |text: &str, depth| Colour::read(text).unwrap().at(depth);
-        assert_eq!(at("#ff0000", Depth::True), Color::Rgb(255, 0, 0));
-        assert_eq!(at("#ff0000", Depth::Indexed), Color::Indexed(196));
-        assert_eq!(at("#ff0000", Depth::Sixteen), Color::LightRed);
-        assert_eq!(at("#808080", Depth::Indexed), Color::Indexed(244));
-        assert_eq!(at("244", Depth::Sixteen), Color::DarkGray);
-        assert_eq!(at("cyan", Depth::Sixteen), Color::Cyan);
-        assert_eq!(at("cyan", Depth::True), Color::Cyan);
-        assert_eq!(at("#ff0000", Depth::None), Color::Reset);
-        assert_eq!(at("default", Depth::Sixteen), Color::Reset);
+        let at = |text: &str, depth| Colour::read(text).map(|colour| colour.at(depth));
+        assert_eq!(at("#ff0000", Depth::True), Some(Color::Rgb(255, 0, 0)));
+        assert_eq!(at("#ff0000", Depth::Indexed), Some(Color::Indexed(196)));
+        assert_eq!(at("#ff0000", Depth::Sixteen), Some(Color::LightRed));
+        assert_eq!(at("#808080", Depth::Indexed), Some(Color::Indexed(244)));
+        assert_eq!(at("244", Depth::Sixteen), Some(Color::DarkGray));
+        assert_eq!(at("cyan", Depth::Sixteen), Some(Color::Cyan));
+        assert_eq!(at("cyan", Depth::True), Some(Color::Cyan));
+        assert_eq!(at("#ff0000", Depth::None), Some(Color::Reset));
+        assert_eq!(at("default", Depth::Sixteen), Some(Color::Reset));
     }
 }

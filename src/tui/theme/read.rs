@@ -71,12 +71,11 @@ pub(super) fn draft(file: &str, text: &str, faults: &mut Vec<String>) -> (Draft,
         let name = name.get_ref().as_ref();
         let must = |must: &str| format!("{at}: {} = {} must be {must}", short(name), excerpt(text, value));
         if name == "inherits" {
-            match value.get_ref().as_str() {
-                Some(from) => heir = Some(Heir { from: from.to_owned(), line: line(text, value.span()) }),
-                None => {
-                    faults.push(must("another theme's name in quotes"));
-                    draft.broken = true;
-                }
+            if let Some(from) = value.get_ref().as_str() {
+                heir = Some(Heir { from: from.to_owned(), line: line(text, value.span()) });
+            } else {
+                faults.push(must("another theme's name in quotes"));
+                draft.broken = true;
             }
         } else if name == "palette" {
             match value.get_ref().as_table() {
@@ -88,15 +87,12 @@ pub(super) fn draft(file: &str, text: &str, faults: &mut Vec<String>) -> (Draft,
                 None => faults.push(must("a table of names and colours, under [palette]")),
             }
         } else if let Some(role) = ROLES.iter().position(|role| *role == name) {
-            match words(value.get_ref()) {
-                Some(words) => {
-                    draft.roles.insert(role, Said { words, at });
-                }
-                None => {
-                    faults.push(must("words in quotes, like \"red bold\" or \"white on blue\""));
-                    draft.roles.insert(role, Said { words: "default".into(), at });
-                }
+            let words = words(value.get_ref());
+            if words.is_none() {
+                faults.push(must("words in quotes, like \"red bold\" or \"white on blue\""));
             }
+            // It is there, whatever it is: nobody is told that it is left out.
+            draft.roles.insert(role, Said { words: words.unwrap_or_else(|| "default".into()), at });
         } else {
             let roles = ROLES.join(", ");
             let name = short(name);
