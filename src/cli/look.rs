@@ -17,7 +17,7 @@ pub(super) fn from(look: &Look, config: Option<&Config>) -> (model::Look, Option
         l.contains("utf-8") || l.contains("utf8")
     });
     let depth = depth(look.colors, config);
-    terminal::allow_colour(depth != Depth::None);
+    terminal::allow(depth);
     let asked = asked(look, config);
     let (theme, fault) = match asked.map(|name| (name, shelf(config).theme(name, depth))) {
         None => (None, None),
