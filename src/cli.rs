@@ -9,6 +9,7 @@ mod pulse;
 mod room;
 mod screen;
 mod serve;
+mod theme;
 mod watch;
 
 use std::io::Write;
@@ -18,6 +19,7 @@ use std::process::ExitCode;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
+use crate::config::Colors;
 pub use crate::config::{Environment, Reach};
 use crate::wire::Time;
 use crate::wire::id::{AgentId, Slug, without_tokens};
@@ -58,6 +60,9 @@ enum Command {
     /// Make, list and revoke the keys of a room on this machine
     #[command(subcommand)]
     Key(KeyCommand),
+    /// Look at the themes, and check one of your own
+    #[command(subcommand)]
+    Theme(ThemeCommand),
 }
 
 #[derive(Debug, Args)]
@@ -78,6 +83,12 @@ pub struct Look {
     /// Draw with ASCII characters only
     #[arg(long)]
     pub ascii: bool,
+    /// A theme that `prickle theme list` shows [env: PRICKLE_THEME] [default: terminal]
+    #[arg(long, value_name = "NAME")]
+    pub theme: Option<String>,
+    /// How many colours the terminal has; by COLORTERM, TERM and NO_COLOR if left out
+    #[arg(long, value_enum, value_name = "COLORS")]
+    pub colors: Option<Colors>,
 }
 
 /// The Room view's layouts.
@@ -309,6 +320,28 @@ struct KeyRevokeArgs {
     db: Option<PathBuf>,
 }
 
+#[derive(Debug, Subcommand)]
+enum ThemeCommand {
+    /// List the themes; on a terminal with their colours
+    List(ThemeListArgs),
+    /// Say all that is wrong with a theme, and exit with 1 if anything is
+    Check(ThemeCheckArgs),
+}
+
+#[derive(Debug, Args)]
+struct ThemeListArgs {
+    /// How many colours the terminal has; by COLORTERM, TERM and NO_COLOR if left out
+    #[arg(long, value_enum, value_name = "COLORS")]
+    colors: Option<Colors>,
+}
+
+#[derive(Debug, Args)]
+struct ThemeCheckArgs {
+    /// A theme's name, or a file [default: all themes]
+    #[arg(value_name = "NAME|FILE")]
+    theme: Option<String>,
+}
+
 /// Parses, runs, and says in words why it failed.
 pub fn main() -> ExitCode {
     let cli = match Cli::try_parse() {
@@ -337,6 +370,7 @@ fn run(cli: Cli) -> anyhow::Result<()> {
         Command::Connect(args) => connect::run(&args, &cli.reach),
         Command::Serve(args) => serve::run(args, &cli.reach),
         Command::Key(command) => key::run(command, &cli.reach),
+        Command::Theme(command) => theme::run(command, &cli.reach),
     }
 }
 

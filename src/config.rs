@@ -21,8 +21,8 @@ use etcetera::BaseStrategy;
 
 use self::ca::Ca;
 pub use self::credentials::Place;
-pub use self::file::Ambiguous;
 use self::file::Settings;
+pub use self::file::{Ambiguous, Colors};
 pub use self::reach::{Environment, Reach};
 use crate::client::Trust;
 use crate::client::words::{self, Trouble};
@@ -94,6 +94,11 @@ impl Folders {
         self.data.join("room.db")
     }
 
+    /// Themes of the user's own, as `NAME.toml`.
+    pub fn themes(&self) -> PathBuf {
+        self.config.join("themes")
+    }
+
     /// The keys that this user saved, by server.
     pub fn credentials(&self) -> PathBuf {
         self.config.join("credentials.toml")
@@ -144,6 +149,8 @@ pub struct Config {
     pub server: Server,
     /// The theme's name, from `PRICKLE_THEME` or `config.toml`.
     pub theme: Option<String>,
+    /// How many colours the terminal has, if `config.toml` says.
+    pub colors: Option<Colors>,
     /// How wide the terminal draws characters of ambiguous width.
     pub ambiguous: Ambiguous,
     /// After how many minutes of silence a claim to work is doubted.
@@ -222,6 +229,7 @@ impl Config {
         let config = Self {
             server: asked.unwrap_or(configured),
             theme: around.text("PRICKLE_THEME")?.map(str::to_owned).or(settings.theme),
+            colors: settings.colors,
             ambiguous: settings.ambiguous.unwrap_or_default(),
             stale_minutes: settings.stale_minutes.unwrap_or(15),
             insecure: reach.insecure,

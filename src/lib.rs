@@ -2,7 +2,7 @@
 //!
 //! # Layout
 //! - [`wire`]: what is said between room, client and agent. Pure data; uses nothing of the others.
-//! - [`shown`], [`rules`], [`hint`], [`change`], [`picture`], [`words`]: what prickle knows. Pure: no I/O, no async.
+//! - [`shown`], [`rules`], [`hint`], [`change`], [`picture`], [`words`], [`written`]: what prickle knows. Pure: no I/O, no async.
 //! - [`server`]: the room. [`client`]: any room, ours or a hosted one. The two agree only through [`wire`].
 //! - [`tui`]: the screen. [`report`]: the same without a screen. [`demo`]: a made-up cast in a real room.
 //! - [`config`]: files, environment and flags. [`cli`]: one match arm a command.
@@ -23,3 +23,4 @@ pub mod shown;
 pub mod tui;
 pub mod wire;
 pub mod words;
+pub mod written;

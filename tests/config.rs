@@ -284,7 +284,7 @@ fn a_fault_in_the_config_names_file_line_value_and_what_is_allowed() {
         ("ca = \"\"", "line 1: ca = \"\" must be a file's path"),
         (
             "project = \"a\"\nserve = 1",
-            "line 2: there is no setting serve; there are server, token_file, project, theme, ambiguous, stale_minutes, local_port, ca",
+            "line 2: there is no setting serve; there are server, token_file, project, theme, ambiguous, stale_minutes, local_port, ca, colors",
         ),
         ("project = \"a\"\n[keys]\n", "line 2: there is no setting keys"),
         ("project = \"a\"\nproject", "line 2 can't be read: "),

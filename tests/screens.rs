@@ -6,14 +6,14 @@ use chrono::{FixedOffset, TimeDelta};
 use crossterm::event::{Event, KeyCode, KeyEvent, KeyModifiers};
 use prickle::client::recording;
 use prickle::picture::{Heard, Picture};
-use prickle::tui::model::{Here, Layout, Look, Model, Watch};
-use prickle::tui::theme::{Glyphs, Theme};
+use prickle::tui::model::{Here, Layout, Look, Model, Named, Watch};
+use prickle::tui::theme::{BUILT_IN, Depth, Glyphs, Shelf, Theme};
 use prickle::tui::{update, view};
 use prickle::wire::Time;
 use prickle::words::Zone;
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
-use ratatui::style::{Modifier, Style};
+use ratatui::style::{Color, Modifier, Style};
 use serde_json::{Value, json};
 
 const LIVE: &str = "2026-11-30T14:32:10Z";
@@ -107,6 +107,65 @@ fn room_in_style() {
     let mut model = model(LIVE, look());
     insta::assert_snapshot!("style-120x32", styles(&draw(&mut model, 120, 32)));
     insta::assert_snapshot!("style-38x24", styles(&draw(&mut model, 38, 24)));
+}
+
+/// Each cell's style as a letter, and below them what the letters stand for.
+fn palette(buffer: &Buffer) -> String {
+    let mut known: Vec<String> = Vec::new();
+    let mut out = String::new();
+    for y in 0..buffer.area.height {
+        for x in 0..buffer.area.width {
+            let cell = &buffer[(x, y)];
+            let style = format!("{} on {} {:?}", cell.fg, cell.bg, cell.modifier);
+            let at = known.iter().position(|other| *other == style).unwrap_or_else(|| {
+                known.push(style);
+                known.len() - 1
+            });
+            out.push(char::from(b'a' + u8::try_from(at).unwrap()));
+        }
+        out.push('\n');
+    }
+    known.iter().zip('a'..).for_each(|(style, letter)| out.push_str(&format!("{letter} {style}\n")));
+    out
+}
+
+#[test]
+fn each_theme_in_style() {
+    let plain = text(&mut model(LIVE, look()), 60, 15);
+    for (name, _) in BUILT_IN {
+        let theme = Shelf::default().theme(name, Depth::True).unwrap();
+        let painted = theme.ground().is_some();
+        let mut model = model(LIVE, Look { theme, ..look() });
+        let buffer = draw(&mut model, 60, 15);
+        insta::assert_snapshot!(format!("theme-{name}"), palette(&buffer));
+        assert_eq!(view::plain(&buffer), plain, "a theme changes no text");
+        let bare = |buffer: &Buffer| {
+            buffer.content.iter().any(|cell| cell.fg == Color::Reset || cell.bg == Color::Reset)
+        };
+        assert_eq!(bare(&buffer), !painted, "{name}");
+        press(&mut model, "?");
+        assert_eq!(bare(&draw(&mut model, 60, 15)), !painted, "{name}, help");
+        assert_eq!(bare(&draw(&mut model, 12, 3)), !painted, "{name}, too small");
+    }
+}
+
+#[test]
+fn a_key_goes_through_the_themes() {
+    let mut m = model(LIVE, look());
+    press(&mut m, "t");
+    assert_eq!((m.look.theme.clone(), m.notice.clone()), (Theme::terminal(), None), "there is no other");
+    let named = |name: &&str| Named {
+        name: (*name).to_owned(),
+        theme: Shelf::default().theme(name, Depth::Sixteen).unwrap(),
+    };
+    // In 16 colours the latter two look the same, and are passed all the same.
+    m.themes = ["terminal", "dark", "light"].iter().map(named).collect();
+    let themes = m.themes.clone();
+    for next in [1, 2, 0, 1] {
+        press(&mut m, "t");
+        assert_eq!(m.look.theme, themes[next].theme);
+        assert_eq!(m.notice.as_deref(), Some(format!("theme {}", themes[next].name).as_str()));
+    }
 }
 
 #[test]

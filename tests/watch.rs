@@ -1,6 +1,8 @@
 //! The real binary in a real terminal, on a real room: what it draws, what it writes, and how it leaves.
 #![allow(clippy::unwrap_used, clippy::expect_used, missing_docs)]
 
+#[path = "watch/colours.rs"]
+mod colours;
 mod common;
 #[path = "watch/demo.rs"]
 mod demo;

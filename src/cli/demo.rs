@@ -35,6 +35,7 @@ pub(super) fn run(args: &DemoArgs) -> anyhow::Result<()> {
         let watch = Watch::Running(TimeDelta::zero());
         let mut model = Model::new(picture, format!("http://{}", demo.host), owner, watch, look);
         model.panel = Some(demo.panel(began));
+        model.themes = look::themes(&args.look, config.as_ref());
         model.notice = fault;
         complete(&mut model, &mut feed).await?;
         let result = if on_screen {

@@ -1,30 +1,35 @@
 //! How the screen is to look: flags, environment and locale made into a theme, signs and a layout.
 
-use crate::config::{Ambiguous, Config};
-use crate::tui::model;
-use crate::tui::theme::{self, Glyphs, Theme};
+use crate::config::{Ambiguous, Colors, Config};
+use crate::tui::model::{self, Named};
+use crate::tui::terminal;
+use crate::tui::theme::{Depth, Glyphs, Shelf, Theme};
 use crate::words::Zone;
 
 use super::{Layout, Look};
 
 /// The look that flags, settings and environment ask for, and what is wrong with the asking.
 pub(super) fn from(look: &Look, config: Option<&Config>) -> (model::Look, Option<String>) {
-    let variable = |name: &str| std::env::var(name).ok().filter(|value| !value.is_empty());
-    let colourless = variable("NO_COLOR").is_some();
     // POSIX: the first of these that is set decides.
     let locale = variable("LC_ALL").or_else(|| variable("LC_CTYPE")).or_else(|| variable("LANG"));
     let utf8 = locale.is_some_and(|l| {
         let l = l.to_ascii_lowercase();
         l.contains("utf-8") || l.contains("utf8")
     });
-    let asked = config.and_then(|config| config.theme.as_deref());
-    let found = asked.map_or(Some(Theme::terminal()), Theme::named);
-    let fault = found.is_none().then(|| {
-        let known = theme::NAMES.join(", ");
-        format!("there is no theme {}, only {known}", crate::shown::line(asked.unwrap_or_default()))
-    });
+    let depth = depth(look.colors, config);
+    terminal::allow(depth);
+    let asked = asked(look, config);
+    let (theme, fault) = match asked.map(|name| (name, shelf(config).theme(name, depth))) {
+        None => (None, None),
+        Some((_, Ok(theme))) => (Some(theme), None),
+        Some((name, Err(faults))) => (None, Some(fault(name, &faults))),
+    };
+    let theme = match theme.or_else(|| Shelf::default().theme("terminal", depth).ok()) {
+        // A theme that never had colours knows best how to do without.
+        Some(theme) if depth != Depth::None || asked.is_some_and(|name| is_colourless(name, config)) => theme,
+        _ => Theme::mono(),
+    };
     let wide = config.is_some_and(|config| config.ambiguous == Ambiguous::Wide);
-    let theme = if colourless { Theme::mono() } else { found.unwrap_or_else(Theme::terminal) };
     let look = model::Look {
         theme,
         glyphs: if look.ascii || wide || !utf8 { Glyphs::Ascii } else { Glyphs::Unicode },
@@ -36,4 +41,57 @@ pub(super) fn from(look: &Look, config: Option<&Config>) -> (model::Look, Option
         zone: Zone::Local,
     };
     (look, fault)
+}
+
+/// All themes without fault, to go through with a key: the one in use first. In a terminal without colours these
+/// are the themes that have none.
+pub(super) fn themes(look: &Look, config: Option<&Config>) -> Vec<Named> {
+    let depth = depth(look.colors, config);
+    let shelf = shelf(config);
+    let all = shelf.names().into_iter().filter(|name| depth != Depth::None || is_colourless(name, config));
+    let named = |name: String| shelf.theme(&name, depth).ok().map(|theme| Named { name, theme });
+    let mut themes: Vec<Named> = all.filter_map(named).collect();
+    let asked = asked(look, config).unwrap_or_default();
+    let in_use = themes.iter().position(|named| named.name == asked);
+    themes.rotate_left(in_use.unwrap_or(0));
+    themes
+}
+
+/// The theme that is asked for, by the flag or else the settings.
+fn asked<'a>(look: &'a Look, config: Option<&'a Config>) -> Option<&'a str> {
+    look.theme.as_deref().or_else(|| config.and_then(|config| config.theme.as_deref()))
+}
+
+/// The built-in themes and the user's own.
+fn shelf(config: Option<&Config>) -> Shelf {
+    config.map_or_else(Shelf::default, |config| Shelf::new(config.folders.themes()))
+}
+
+fn is_colourless(name: &str, config: Option<&Config>) -> bool {
+    shelf(config).theme(name, Depth::True).is_ok_and(|theme| theme.is_colourless())
+}
+
+/// What is wrong with the theme that was asked for, in one line.
+fn fault(name: &str, faults: &[String]) -> String {
+    let first = faults.first().cloned().unwrap_or_default();
+    match faults.len() {
+        0 | 1 => first,
+        n => format!("{first}; {} more: prickle theme check {}", n - 1, crate::shown::line(name)),
+    }
+}
+
+/// How many colours the terminal has. What was typed counts over `NO_COLOR`, that over `config.toml`.
+pub(super) fn depth(typed: Option<Colors>, config: Option<&Config>) -> Depth {
+    let none = variable("NO_COLOR").map(|_| Colors::None);
+    match typed.or(none).or_else(|| config.and_then(|config| config.colors)) {
+        Some(Colors::Truecolor) => Depth::True,
+        Some(Colors::Indexed) => Depth::Indexed,
+        Some(Colors::Sixteen) => Depth::Sixteen,
+        Some(Colors::None) => Depth::None,
+        None => Depth::guess(variable("COLORTERM").as_deref(), variable("TERM").as_deref()),
+    }
+}
+
+fn variable(name: &str) -> Option<String> {
+    std::env::var(name).ok().filter(|value| !value.is_empty())
 }

@@ -218,6 +218,7 @@ async fn screen(args: &WatchArgs, config: &Config, notice: Option<Notice>) -> an
     let watch = Watch::Running(TimeDelta::zero());
     let (look, fault) = look::from(&args.look, Some(config));
     let mut model = Model::new(picture, config.server.to_string(), None, watch, look);
+    model.themes = look::themes(&args.look, Some(config));
     model.notice = config.warnings.first().cloned().or(fault);
     model.first = First {
         here: notice.map(|notice| Here { open: notice.opened_at, ends: notice.idle.is_some() }),
@@ -312,6 +313,7 @@ fn replayed(args: &WatchArgs, config: &Config, recording: Recording) -> anyhow::
         let nobody = |_| std::future::ready(());
         if args.at.is_some() {
             let mut model = Model::new(picture, "a recording".into(), owner, Watch::Still(last), look);
+            model.themes = look::themes(&args.look, Some(config));
             model.notice = notice;
             recording.heard.into_iter().for_each(|heard| update::heard(&mut model, heard));
             return screen::open(model, None, nobody).await;
@@ -320,6 +322,7 @@ fn replayed(args: &WatchArgs, config: &Config, recording: Recording) -> anyhow::
         let mut feed = Feed::replay(recording.heard, shift);
         let mut model = Model::new(picture, "a recording".into(), owner, Watch::Running(shift), look);
         model.replay = true;
+        model.themes = look::themes(&args.look, Some(config));
         model.notice = notice;
         screen::open(model, Some(&mut feed), nobody).await
     })

@@ -3,15 +3,14 @@
 
 use std::fs;
 use std::io::ErrorKind;
-use std::ops::Range;
 use std::path::{Path, PathBuf};
 
-use toml::Spanned;
-use toml::de::{DeTable, DeValue};
+use toml::de::DeValue;
 
 use crate::client::{BadServer, Server};
 use crate::shown;
 use crate::wire::id::Slug;
+use crate::written::{excerpt, line, parse};
 
 /// How wide the terminal draws the characters whose width Unicode leaves open.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -21,6 +20,28 @@ pub enum Ambiguous {
     Narrow,
     /// Two columns: some East Asian set-ups.
     Wide,
+}
+
+/// How many colours the terminal is taken to have, whatever it says of itself.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+pub enum Colors {
+    /// 16 million
+    Truecolor,
+    /// The 256 of xterm
+    #[value(name = "256")]
+    Indexed,
+    /// The 16 that the terminal's user has chosen
+    #[value(name = "16")]
+    Sixteen,
+    /// None: bold and plain
+    None,
+}
+
+impl Colors {
+    /// Reads a name of them.
+    fn named(name: &str) -> Option<Self> {
+        <Self as clap::ValueEnum>::from_str(name, false).ok()
+    }
 }
 
 /// What `config.toml` says; a setting that it leaves out, or says wrong, is `None`.
@@ -34,13 +55,14 @@ pub(super) struct Settings {
     pub(super) stale_minutes: Option<u32>,
     pub(super) local_port: Option<u16>,
     pub(super) ca: Option<PathBuf>,
+    pub(super) colors: Option<Colors>,
 }
 
 /// What the local room's port must be.
 pub(super) const LOCAL_PORT: &str = "must be a free port, a whole number from 0 to 65535 (0: any free one)";
 
 /// Every setting's name, and what it must be.
-const SETTINGS: [(&str, &str); 8] = [
+const SETTINGS: [(&str, &str); 9] = [
     ("server", "must be a room's address in quotes, like \"http://127.0.0.1:7766\""),
     ("token_file", "must be a file's path in quotes; the file holds the key"),
     ("project", "must be a room's name in quotes, like \"website-v2\""),
@@ -49,6 +71,7 @@ const SETTINGS: [(&str, &str); 8] = [
     ("stale_minutes", "must be a whole number of minutes from 1 to 1440"),
     ("local_port", LOCAL_PORT),
     ("ca", "must be a file's path in quotes; the file holds certificates (PEM) to trust for the server"),
+    ("colors", "must be \"truecolor\", \"256\", \"16\" or \"none\""),
 ];
 
 /// Reads `config.toml`; none is as good as an empty one. Faults come beside what could be read.
@@ -110,6 +133,7 @@ impl Settings {
             "ca" if !text.is_empty() => self.ca = Some(text.into()),
             "project" => self.project = Some(text.parse().map_err(|_| false)?),
             "theme" if !text.is_empty() => self.theme = Some(text.into()),
+            "colors" => self.colors = Some(Colors::named(text).ok_or(false)?),
             "ambiguous" if text == "narrow" => self.ambiguous = Some(Ambiguous::Narrow),
             "ambiguous" if text == "wide" => self.ambiguous = Some(Ambiguous::Wide),
             _ => return Err(false),
@@ -148,28 +172,4 @@ pub(super) fn repository(path: &Path, text: &str, warnings: &mut Vec<String>) ->
         warnings.push(format!("{file} may hold only project; {others} in it is ignored"));
     }
     project
-}
-
-/// The file's table, or its first fault: those after it often only follow from it.
-fn parse<'a>(file: &str, text: &'a str) -> Result<Spanned<DeTable<'a>>, String> {
-    let (table, errors) = DeTable::parse_recoverable(text);
-    let start = |error: &toml::de::Error| error.span().map_or(0, |span| span.start);
-    let Some(error) = errors.iter().min_by_key(|error| start(error)) else { return Ok(table) };
-    let line = line(text, start(error)..start(error));
-    Err(format!("{file}, line {line} can't be read: {}", shown::line(error.message())))
-}
-
-/// The line, from 1, on which `span` begins.
-fn line(text: &str, span: Range<usize>) -> usize {
-    text.as_bytes().iter().take(span.start).filter(|b| **b == b'\n').count() + 1
-}
-
-/// A value as it stands in the file, cut short.
-fn excerpt(text: &str, value: &Spanned<DeValue<'_>>) -> String {
-    const SHOWN: usize = 40;
-    let raw = shown::line(text.get(value.span()).unwrap_or_default());
-    match raw.char_indices().nth(SHOWN) {
-        Some((end, _)) => format!("{}…", &raw[..end]),
-        None => raw,
-    }
 }

@@ -31,6 +31,8 @@ pub enum Action {
     Open,
     /// One level back.
     Back,
+    /// The next theme.
+    NextTheme,
     /// Try the connection now.
     Retry,
     /// Help on or off.
@@ -54,6 +56,8 @@ pub enum When {
     NeedsYou,
     /// Where there is a level to go back to.
     Inside,
+    /// Where there is more than one theme.
+    Themes,
     /// While the room does not answer.
     Offline,
 }
@@ -148,6 +152,7 @@ pub const TABLE: &[Binding] = &[
     bind!([key('g'), named(KeyCode::Home)], Top, Agents, None, "first", Move),
     bind!([key('G'), named(KeyCode::End)], End, Agents, None, "last", Move),
     bind!([named(KeyCode::Tab), named(KeyCode::BackTab)], OtherPane, Agents, None, "other pane", Look),
+    bind!([key('t')], NextTheme, Themes, None, "next theme", Look),
     bind!([key('q')], Quit, Always, Some(("quit", "quit")), "quit", Leave),
     bind!([ctrl('c')], Quit, Always, None, "quit always", Leave),
     bind!([ctrl('z')], Suspend, Always, None, "suspend", Leave),

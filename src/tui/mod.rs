@@ -6,6 +6,7 @@
 pub mod keys;
 pub mod model;
 pub mod session;
+mod sixteen;
 pub mod terminal;
 pub mod theme;
 pub mod update;

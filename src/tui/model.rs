@@ -53,6 +53,15 @@ pub struct Look {
     pub zone: Zone,
 }
 
+/// A theme and what it is called.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Named {
+    /// The name, safe to show.
+    pub name: String,
+    /// The theme.
+    pub theme: Theme,
+}
+
 /// Which pane the keys go to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Pane {
@@ -123,6 +132,8 @@ pub struct Model {
     pub watch: Watch,
     /// Looks.
     pub look: Look,
+    /// The themes to go through, the one in use first.
+    pub themes: Vec<Named>,
     /// Columns and rows.
     pub size: (u16, u16),
     /// The selected agent; follows the agent, not the row.
@@ -156,6 +167,7 @@ impl Model {
             owner,
             watch,
             look,
+            themes: Vec::new(),
             size: (0, 0),
             selected: None,
             touched: false,
@@ -215,6 +227,7 @@ impl Model {
             When::NeedsYou => {
                 self.help.is_none() && self.picture.agents().any(|(_, agent)| self.needs_you(agent))
             }
+            When::Themes => self.themes.len() > 1,
             When::Offline => {
                 !self.replay
                     && matches!(

@@ -15,6 +15,12 @@ use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 use ratatui::{Terminal, TerminalOptions, Viewport};
 
+use super::sixteen::Sixteen;
+use super::theme::Depth;
+
+/// Whether it has 16 colours at most.
+static FEW: AtomicBool = AtomicBool::new(false);
+
 /// Whether the terminal is ours at the moment.
 static TAKEN: AtomicBool = AtomicBool::new(false);
 
@@ -63,8 +69,14 @@ pub fn size() -> (u16, u16) {
     rustix::termios::tcgetwinsize(io::stdout()).map_or((0, 0), |size| (size.ws_col, size.ws_row))
 }
 
+/// How many colours may be written, whatever the environment says: that was weighed already.
+pub fn allow(depth: Depth) {
+    crossterm::style::force_color_output(depth != Depth::None);
+    FEW.store(depth <= Depth::Sixteen, Ordering::SeqCst);
+}
+
 /// Takes the terminal over: raw mode, alternate screen, no cursor. Asks it nothing.
-pub fn enter() -> io::Result<Screen<CrosstermBackend<BufWriter<Stdout>>>> {
+pub fn enter() -> io::Result<Screen<CrosstermBackend<Sixteen<BufWriter<Stdout>>>>> {
     static HOOK: Once = Once::new();
     HOOK.call_once(|| {
         let report = std::panic::take_hook();
@@ -78,6 +90,7 @@ pub fn enter() -> io::Result<Screen<CrosstermBackend<BufWriter<Stdout>>>> {
     take()?;
     // One write a frame instead of one a cell run.
     let out = BufWriter::with_capacity(64 * 1024, io::stdout());
+    let out = Sixteen::new(out, FEW.load(Ordering::SeqCst));
     Screen::new(CrosstermBackend::new(out), size())
 }
 

@@ -1,93 +1,99 @@
 //! What the screen's parts look like: a style for each role, and the signs with their ASCII twins.
+//!
+//! A theme is a file ([`shelf`], [`read`]); what it wants is given in the colours that the terminal has
+//! ([`colour`]).
 
-use std::borrow::Cow;
+pub mod colour;
+mod glyphs;
+mod read;
+mod shelf;
+mod swatch;
 
 use ratatui::style::{Color, Modifier, Style};
 
-use crate::shown;
+pub use self::colour::Depth;
+pub use self::glyphs::Glyphs;
+pub use self::shelf::{BUILT_IN, Shelf};
 use crate::wire::pulse::Availability;
 
-/// The themes' names.
-pub const NAMES: [&str; 2] = ["terminal", "mono"];
+macro_rules! roles {
+    ($($(#[doc = $doc:literal])+ $name:ident,)+) => {
+        /// A style for each role that a text can have. Roles, not widgets: what means the same looks the same.
+        #[derive(Debug, Clone, Default, PartialEq, Eq)]
+        pub struct Theme {
+            $($(#[doc = $doc])+ pub $name: Style,)+
+        }
 
-/// A style for each role that a text can have. Roles, not widgets: what means the same looks the same.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Theme {
-    /// Body text.
-    pub text: Style,
+        /// The roles' names, as themes write them.
+        pub const ROLES: &[&str] = &[$(stringify!($name)),+];
+
+        impl Theme {
+            /// Each role with its style, in the order of [`ROLES`].
+            pub fn roles(&self) -> Vec<(&'static str, Style)> {
+                vec![$((stringify!($name), self.$name)),+]
+            }
+
+            /// The styles of all roles, in the same order.
+            fn styles(&mut self) -> Vec<&mut Style> {
+                vec![$(&mut self.$name),+]
+            }
+        }
+    };
+}
+
+roles! {
+    /// Body text. Its background, if it has one, is the whole screen's.
+    text,
     /// Ages, field names, owners, times.
-    pub muted: Style,
+    muted,
     /// Rules.
-    pub border: Style,
+    border,
     /// The title of the pane that the keys go to.
-    pub focus: Style,
+    focus,
     /// The selected row.
-    pub selected: Style,
+    selected,
     /// The bar before the selected row.
-    pub bar: Style,
+    bar,
+    /// The sign of who works.
+    working,
+    /// The sign of who is there and free.
+    online,
+    /// The sign of who waits.
+    idle,
+    /// The sign of who sleeps until it is called.
+    asleep,
+    /// The sign of who comes back later.
+    away,
+    /// The sign of who is gone.
+    offline,
     /// Failures.
-    pub error: Style,
+    error,
+    /// Two who would undo each other's work.
+    clash,
+    /// Two who might.
+    risk,
+    /// Two who should know of each other.
+    note,
     /// What a person can do: commands, keys.
-    pub hint: Style,
+    hint,
     /// The connection, while it is good.
-    pub live: Style,
-    working: Style,
-    online: Style,
-    idle: Style,
-    absent: Style,
+    live,
 }
 
 impl Theme {
-    /// The theme of this name.
-    pub fn named(name: &str) -> Option<Self> {
-        match name {
-            "terminal" => Some(Self::terminal()),
-            "mono" => Some(Self::mono()),
-            _ => None,
-        }
-    }
-
     /// The terminal's own 16 colours on its own background: readable wherever its user can read.
     pub fn terminal() -> Self {
-        let plain = Style::new();
-        let dim = plain.add_modifier(Modifier::DIM);
-        let bold = plain.add_modifier(Modifier::BOLD);
-        Self {
-            text: plain,
-            muted: dim,
-            border: dim,
-            focus: bold,
-            selected: bold,
-            bar: plain.fg(Color::Cyan),
-            error: bold.fg(Color::Red),
-            hint: plain.fg(Color::Cyan),
-            live: plain.fg(Color::Green),
-            working: plain.fg(Color::Green),
-            online: plain.fg(Color::Cyan),
-            idle: plain,
-            absent: dim,
-        }
+        Self::built_in("terminal")
     }
 
     /// No colour at all, for `NO_COLOR`: bold marks, words and signs carry everything.
     pub fn mono() -> Self {
-        let plain = Style::new();
-        let bold = plain.add_modifier(Modifier::BOLD);
-        Self {
-            text: plain,
-            muted: plain,
-            border: plain,
-            focus: bold,
-            selected: bold,
-            bar: bold,
-            error: bold,
-            hint: bold,
-            live: plain,
-            working: plain,
-            online: plain,
-            idle: plain,
-            absent: plain,
-        }
+        Self::built_in("mono")
+    }
+
+    fn built_in(name: &str) -> Self {
+        // That each of them is without fault is a test.
+        Shelf::default().theme(name, Depth::True).unwrap_or_default()
     }
 
     /// The style of an availability's sign.
@@ -96,78 +102,21 @@ impl Theme {
             Availability::Working => self.working,
             Availability::Online => self.online,
             Availability::Idle | Availability::Other(_) => self.idle,
-            Availability::Asleep | Availability::Away | Availability::Offline => self.absent,
-        }
-    }
-}
-
-/// Which characters the terminal can be given.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Glyphs {
-    /// UTF-8, ambiguous characters one column wide.
-    Unicode,
-    /// ASCII only.
-    Ascii,
-}
-
-impl Glyphs {
-    /// What stands where a text was cut.
-    pub fn end(self) -> &'static str {
-        match self {
-            Self::Unicode => "…",
-            Self::Ascii => "..",
+            Availability::Asleep => self.asleep,
+            Availability::Away => self.away,
+            Availability::Offline => self.offline,
         }
     }
 
-    /// A safe text in these characters; its width may change, so this comes before measuring.
-    pub fn tell(self, text: &str) -> Cow<'_, str> {
-        if self == Self::Unicode || text.is_ascii() {
-            return Cow::Borrowed(text);
-        }
-        let mut out = String::with_capacity(text.len());
-        for c in text.replace(" · ", ", ").chars() {
-            match twin(c) {
-                Some(twin) => out.push_str(twin),
-                None if c.is_ascii() => out.push(c),
-                None => (0..shown::width(c.encode_utf8(&mut [0; 4]))).for_each(|_| out.push('?')),
-            }
-        }
-        Cow::Owned(out)
+    /// Whether it does without any colour.
+    pub fn is_colourless(&self) -> bool {
+        let none = |colour: Option<Color>| colour.is_none_or(|c| c == Color::Reset);
+        self.roles().iter().all(|(_, style)| none(style.fg) && none(style.bg))
     }
-}
 
-/// The ASCII twin of each sign that the screen uses.
-fn twin(c: char) -> Option<&'static str> {
-    Some(match c {
-        '●' => "*",
-        '○' => ".",
-        '◌' => "o",
-        '×' => "x",
-        '≠' | '█' => "#",
-        '…' => "..",
-        '—' | '–' | '─' => "-",
-        '≥' => ">=",
-        '·' => ",",
-        '▌' | '›' => ">",
-        '→' => "->",
-        '│' => "|",
-        '┬' | '┴' | '┌' | '┐' | '└' | '┘' | '✓' => "+",
-        '↑' => "up",
-        '↓' => "down",
-        '←' => "left",
-        _ => return None,
-    })
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn ascii_keeps_the_columns_of_other_peoples_text() {
-        let text = "Translating 料金 · é ● x…";
-        assert_eq!(Glyphs::Ascii.tell(text), "Translating ????, ? * x..");
-        assert_eq!(Glyphs::Unicode.tell(text), text);
-        assert_eq!(Glyphs::Ascii.tell("5–16 of 40"), "5-16 of 40");
+    /// What every cell has that no role has coloured: nothing, where the theme leaves the terminal's background.
+    pub fn ground(&self) -> Option<Style> {
+        let colours = Style { add_modifier: Modifier::empty(), sub_modifier: Modifier::empty(), ..self.text };
+        self.text.bg.map(|_| colours)
     }
 }

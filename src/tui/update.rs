@@ -144,6 +144,7 @@ fn press(model: &mut Model, key: KeyEvent) -> Option<Effect> {
                 Pane::Open => Pane::Open,
             };
         }
+        Action::NextTheme => next_theme(model),
         Action::NextNeedsYou => needs_you(model, 1),
         Action::LastNeedsYou => needs_you(model, -1),
         Action::Down => step(model, 1, first),
@@ -189,6 +190,16 @@ fn select(model: &mut Model, place: usize) {
         model.selected = id;
         model.detail_top = 0;
     }
+}
+
+/// Puts on the theme after the one in use, and says its name for the settings.
+fn next_theme(model: &mut Model) {
+    if model.themes.is_empty() {
+        return;
+    }
+    model.themes.rotate_left(1);
+    model.look.theme = model.themes[0].theme.clone();
+    model.notice = Some(format!("theme {}", model.themes[0].name));
 }
 
 /// Selects the next agent, or the one before, whose failure is the watcher's to mend.

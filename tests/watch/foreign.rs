@@ -185,7 +185,7 @@ fn extent(terminal: &Terminal, row: usize) -> (u16, u16) {
 }
 
 /// Every parameter of every SGR sequence.
-fn sgr_parameters(raw: &str) -> Vec<u32> {
+pub fn sgr_parameters(raw: &str) -> Vec<u32> {
     let sequences = raw.split("\x1b[").skip(1).filter_map(|rest| {
         let end = rest.find(|c: char| !(c.is_ascii_digit() || matches!(c, ';' | '?')))?;
         rest[end..].starts_with('m').then(|| rest[..end].to_owned())
@@ -194,7 +194,7 @@ fn sgr_parameters(raw: &str) -> Vec<u32> {
 }
 
 /// A tour past everything that has a colour of its own.
-fn tour(stage: &Stage, changes: &[(&str, &str)], columns: u16, rows: u16) -> Terminal {
+pub fn tour(stage: &Stage, changes: &[(&str, &str)], columns: u16, rows: u16) -> Terminal {
     let tester = stage.agent("acme/tester");
     let failure = json!({"run_failure": {"class": "auth", "step": "claude_code_sign_in"}, "task_id": "t-1"});
     stage.says(

@@ -49,7 +49,7 @@ fn case_a16_a_panic_gives_the_terminal_back_and_can_be_read() {
 fn case_a16_a_theme_that_is_not_there_costs_only_a_sentence() {
     let (stage, _) = Stage::with_claude();
     let mut watch = stage.terminal(&[PRICKLE, "watch"], &[("PRICKLE_THEME", "non\u{1b}[2Jsense")], 100, 24);
-    watch.wait_for_all(&["Writing the hero copy", "there is no theme non·sense, only terminal, mono"]);
+    watch.wait_for_all(&["Writing the hero copy", "there is no theme non·sense, only terminal, dark, light"]);
     watch.send("j");
     watch.wait_without("there is no theme");
     quit(&mut watch);

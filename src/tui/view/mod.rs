@@ -110,6 +110,7 @@ pub fn draw(model: &Model, buffer: &mut Buffer) {
     if area.width < MIN.0 || area.height < MIN.1 {
         let text = if area.width < 9 { "small" } else { "too small" };
         canvas.line(area, 0, &Line::from(text));
+        canvas.ground();
         return;
     }
     let parts = parts(model);
@@ -141,6 +142,7 @@ pub fn draw(model: &Model, buffer: &mut Buffer) {
         help::draw(&mut canvas, model);
     }
     footer::draw(&mut canvas, model, &parts);
+    canvas.ground();
 }
 
 /// Why the room will not have us, whole, over the last rows of a picture that is old anyway.

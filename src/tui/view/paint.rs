@@ -7,7 +7,7 @@ use std::borrow::Cow;
 
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
-use ratatui::style::Style;
+use ratatui::style::{Color, Style};
 use ratatui::text::{Line, Span};
 use unicode_segmentation::UnicodeSegmentation;
 
@@ -107,6 +107,19 @@ impl<'a> Canvas<'a> {
     /// Makes the area's style so, on top of what is there.
     pub fn tint(&mut self, area: Rect, style: Style) {
         self.buffer.set_style(area.intersection(self.buffer.area), style);
+    }
+
+    /// Gives all that has no colour yet the theme's own, where it paints a background: the last thing to do.
+    pub fn ground(&mut self) {
+        let Some(ground) = self.look.theme.ground() else { return };
+        for cell in &mut self.buffer.content {
+            if cell.fg == Color::Reset {
+                cell.fg = ground.fg.unwrap_or_default();
+            }
+            if cell.bg == Color::Reset {
+                cell.bg = ground.bg.unwrap_or_default();
+            }
+        }
     }
 
     /// Empties an area.
