@@ -164,7 +164,7 @@ fn a_key_goes_through_the_themes() {
     for next in [1, 2, 0, 1] {
         press(&mut m, "t");
         assert_eq!(m.look.theme, themes[next].theme);
-        assert_eq!(m.notice.as_deref(), Some(format!("theme {}", themes[next].name).as_str()));
+        assert_eq!(m.did.as_deref(), Some(format!("theme {}", themes[next].name).as_str()));
     }
 }
 

@@ -150,6 +150,8 @@ pub struct Model {
     pub help: Option<usize>,
     /// Something about the settings that the user should know; gone with the first key.
     pub notice: Option<String>,
+    /// What the last key did, where the screen does not show it by itself; gone with the next one.
+    pub did: Option<String>,
     /// What is known of an empty room.
     pub first: First,
     /// Demo only.
@@ -176,6 +178,7 @@ impl Model {
             detail_top: 0,
             help: None,
             notice: None,
+            did: None,
             first: First::default(),
             panel: None,
             replay: false,

@@ -113,6 +113,7 @@ pub fn resize(model: &mut Model, columns: u16, rows: u16) {
 fn press(model: &mut Model, key: KeyEvent) -> Option<Effect> {
     let action = keys::action(key, |when| model.holds(when))?;
     model.notice = None;
+    model.did = None;
     let first = !std::mem::replace(&mut model.touched, true);
     match action {
         Action::Quit => return Some(Effect::Quit),
@@ -199,7 +200,7 @@ fn next_theme(model: &mut Model) {
     }
     model.themes.rotate_left(1);
     model.look.theme = model.themes[0].theme.clone();
-    model.notice = Some(format!("theme {}", model.themes[0].name));
+    model.did = Some(format!("theme {}", model.themes[0].name));
 }
 
 /// Selects the next agent, or the one before, whose failure is the watcher's to mend.

@@ -12,12 +12,9 @@ use crate::tui::model::{Layout, Model};
 /// Draws the footer. Whole hints go when it gets narrow, `? help` last.
 pub fn draw(canvas: &mut Canvas<'_>, model: &Model, parts: &Parts) {
     let theme = &model.look.theme;
-    if let Some(notice) = &model.notice {
-        canvas.line(
-            parts.footer,
-            0,
-            &Line::from(Span::styled(format!(" {}", shown::line(notice)), theme.error)),
-        );
+    let told = model.notice.as_ref().map(|notice| (notice, theme.error));
+    if let Some((told, style)) = told.or(model.did.as_ref().map(|did| (did, theme.hint))) {
+        canvas.line(parts.footer, 0, &Line::from(Span::styled(format!(" {}", shown::line(told)), style)));
         return;
     }
     let short = model.layout() != Layout::Columns;
