@@ -7,6 +7,7 @@ use std::time::Duration;
 use chrono::TimeDelta;
 use serde::{Deserialize, Serialize};
 
+use crate::conflict::{Conflict, Ended, Level, Radar, Turn};
 use crate::wire::Time;
 use crate::wire::feed::Frame;
 use crate::wire::id::AgentId;
@@ -215,6 +216,15 @@ pub enum Happening {
         /// How many events came afterwards to catch up; `None`: a new picture came instead.
         missed: Option<u64>,
     },
+    /// Two agents have got into each other's way, as nobody sent: only clashes are told here.
+    Clash {
+        /// When, by the room's clock.
+        at: Time,
+        /// Who, and what of them.
+        clash: Arc<Conflict>,
+    },
+    /// A clash is over.
+    ClashOver(Arc<Ended>),
     /// The watcher's clock was found to be far from the room's, which ages are told by.
     Clock {
         /// When, by the room's clock.
@@ -234,6 +244,7 @@ pub struct Picture {
     /// How old `working` and `online` may be to be taken at their word.
     pub stale_after: TimeDelta,
     agents: BTreeMap<AgentId, Agent>,
+    radar: Radar,
     log: VecDeque<Happening>,
     position: Option<(String, u64)>,
     /// The room's clock less the watcher's.
@@ -244,6 +255,8 @@ pub struct Picture {
     outage: Option<Outage>,
     /// The last event of this database that the log has seen or passed over.
     logged: u64,
+    /// The event up to which the room has promised to tell what was missed.
+    promised: u64,
 }
 
 #[derive(Debug, Clone)]
@@ -262,6 +275,7 @@ impl Picture {
             connection: Connection::Connecting,
             stale_after: STALE_AFTER,
             agents: BTreeMap::new(),
+            radar: Radar::default(),
             log: VecDeque::new(),
             position: None,
             ahead: TimeDelta::zero(),
@@ -269,6 +283,7 @@ impl Picture {
             whole: false,
             outage: None,
             logged: 0,
+            promised: 0,
         }
     }
 
@@ -300,6 +315,57 @@ impl Picture {
     /// One agent.
     pub fn agent(&self, id: &AgentId) -> Option<&Agent> {
         self.agents.get(id)
+    }
+
+    /// Who is in whose way at `now`, the room's time: the worst first, then the newest. While nothing is heard, as
+    /// it was when the last was heard.
+    pub fn conflicts(&self, now: Time) -> Vec<&Arc<Conflict>> {
+        self.radar.conflicts(self.judged(now))
+    }
+
+    /// The same of one agent, in no order.
+    pub fn conflicts_of(&self, id: &AgentId, now: Time) -> impl Iterator<Item = &Arc<Conflict>> {
+        self.radar.of_agent(id, self.judged(now))
+    }
+
+    /// How much an agent is in others' way, for its mark.
+    pub fn in_the_way(&self, id: &AgentId, now: Time) -> Option<Level> {
+        self.conflicts_of(id, now).map(|conflict| conflict.level).max()
+    }
+
+    /// The conflicts that ended within the last hour, the newest first.
+    pub fn ended(&self, now: Time) -> impl Iterator<Item = &Arc<Ended>> {
+        self.radar.ended(self.judged(now))
+    }
+
+    /// Whether there are more conflicts than are looked at, so that counts are lower bounds.
+    pub fn crowded(&self) -> bool {
+        self.radar.crowded()
+    }
+
+    /// When an intent runs out next, or files no longer count: [`Picture::pass`] has something to do then, by the
+    /// room's clock. `None` while nothing is heard.
+    pub fn next_end(&self) -> Option<Time> {
+        self.radar.next_end().filter(|_| self.is_up_to_date())
+    }
+
+    /// Lets what has run out by `now`, the room's time, run out, and tells of it in the log. While nothing is
+    /// heard, nothing does: it may have been said again.
+    pub fn pass(&mut self, now: Time) {
+        if self.is_up_to_date() {
+            let turns = self.radar.pass(now);
+            self.tell(turns, None);
+        }
+    }
+
+    /// Whether all is known that has happened in the room.
+    fn is_up_to_date(&self) -> bool {
+        let behind = self.position.as_ref().is_some_and(|(_, seq)| *seq < self.promised);
+        self.connection == Connection::Live && self.whole && !behind
+    }
+
+    fn judged(&self, now: Time) -> Time {
+        self.heard_until().map_or(now, |heard| heard.min(now))
     }
 
     /// What happened, oldest first, as far as it is remembered.
@@ -339,6 +405,7 @@ impl Picture {
                 self.ahead = server_time - at;
                 self.compare_clocks(server_time);
                 self.connection = Connection::Live;
+                self.promised = if resumed { seq } else { 0 };
                 if resumed {
                     self.end_outage(server_time, Some(seq));
                 } else {
@@ -418,7 +485,28 @@ impl Picture {
             self.logged = self.logged.max(position.1);
             position.1 = seq;
         }
-        self.whole = true;
+        let pulses = self.agents.values().map(|agent| &agent.pulse);
+        let turns = self.radar.replace(pulses, now);
+        // What is so on the first look did not happen now.
+        if std::mem::replace(&mut self.whole, true) {
+            self.tell(turns, Some(now));
+        }
+    }
+
+    /// Tells of clashes, not of what is less; those that begin do so `at` that time, or since their second said so.
+    fn tell(&mut self, turns: Vec<Turn>, at: Option<Time>) {
+        for turn in turns {
+            match turn {
+                Turn::Began(clash) if clash.level == Level::Clash => {
+                    let at = at.unwrap_or(clash.since);
+                    self.note(Happening::Clash { at, clash });
+                }
+                Turn::Ended(ended) if ended.conflict.level == Level::Clash => {
+                    self.note(Happening::ClashOver(ended));
+                }
+                _ => {}
+            }
+        }
     }
 
     /// History before the snapshot: it fills the log, and tells since when a failure stands.
@@ -467,11 +555,20 @@ impl Picture {
                         .unwrap_or(Since::At(at))
                 });
                 self.agents.insert(after.agent_id.clone(), Agent { pulse: Arc::clone(&after), failed });
+                // Before what was said, what had run out by then.
+                let turns = self.radar.pass(at);
+                self.tell(turns, None);
+                let turns = self.radar.pulse(&after, at);
                 self.note(Happening::Reported { at, before, after });
+                self.tell(turns, Some(at));
             }
             Frame::Gone { at, agent_id, .. } => {
                 self.agents.remove(&agent_id);
+                let turns = self.radar.pass(at);
+                self.tell(turns, None);
+                let turns = self.radar.gone(&agent_id, at);
                 self.note(Happening::Gone { at, agent_id });
+                self.tell(turns, Some(at));
             }
             Frame::Other(other) => self.note(Happening::Unknown { kind: other.kind }),
             Frame::Hello { .. } | Frame::Snapshot { .. } | Frame::Recent { .. } | Frame::Run { .. } => {}
@@ -659,6 +756,7 @@ mod tests {
                 Happening::Outage { .. } => "outage",
                 Happening::Unknown { .. } => "unknown",
                 Happening::Clock { .. } => "clock",
+                Happening::Clash { .. } | Happening::ClashOver(_) => "clash",
             })
             .collect();
         assert_eq!(told, ["a", "outage", "b", "gone"]);
