@@ -246,6 +246,8 @@ pub struct Picture {
     agents: BTreeMap<AgentId, Agent>,
     radar: Radar,
     log: VecDeque<Happening>,
+    /// How many happenings the log has ever been told.
+    happened: u64,
     position: Option<(String, u64)>,
     /// The room's clock less the watcher's.
     ahead: TimeDelta,
@@ -277,6 +279,7 @@ impl Picture {
             agents: BTreeMap::new(),
             radar: Radar::default(),
             log: VecDeque::new(),
+            happened: 0,
             position: None,
             ahead: TimeDelta::zero(),
             told_ahead: TimeDelta::zero(),
@@ -371,6 +374,11 @@ impl Picture {
     /// What happened, oldest first, as far as it is remembered.
     pub fn log(&self) -> impl DoubleEndedIterator<Item = &Happening> {
         self.log.iter()
+    }
+
+    /// How many happenings there have ever been: of two looks, the difference is new at the log's end.
+    pub fn happened(&self) -> u64 {
+        self.happened
     }
 
     /// The database and the last event that the picture contains.
@@ -583,6 +591,7 @@ impl Picture {
             self.log.pop_front();
         }
         self.log.push_back(happening);
+        self.happened += 1;
     }
 }
 
