@@ -14,11 +14,12 @@
 use std::fmt;
 
 mod meeting;
+mod name;
 mod reading;
 
 use meeting::Symbol;
 pub use meeting::{Budget, Spent};
-use reading::Part;
+use name::Part;
 
 /// Steps that one pair of patterns may cost, a few nanoseconds each: whatever the patterns, far under a
 /// millisecond.
