@@ -293,6 +293,17 @@ impl Config {
         !matches!(self.key, KeyPlace::Saved)
     }
 
+    /// How the place of the key was named.
+    pub fn key_place(&self) -> String {
+        match &self.key {
+            KeyPlace::Variable(_) => "PRICKLE_TOKEN".into(),
+            KeyPlace::File { path, named } => {
+                format!("{named} ({})", shown::line(&path.display().to_string()))
+            }
+            KeyPlace::Saved => "credentials.toml".into(),
+        }
+    }
+
     /// The file that was named for the key, if one was.
     pub fn key_file(&self) -> Option<PathBuf> {
         match &self.key {
@@ -478,11 +489,26 @@ fn local_port(around: &Surroundings, settings: &Settings) -> Result<Result<u16, 
     })
 }
 
-/// What the repository around `folder` is called, by its folder's name.
+/// What the repository around `folder` is called, by its folder's name; a worktree is of the repository that it was
+/// made from.
 fn folder_project(folder: &Path) -> Slug {
     let root = folder.ancestors().find(|dir| dir.join(".git").exists());
-    let name = root.and_then(Path::file_name).and_then(|name| Slug::near(&name.to_string_lossy()));
+    let root = root.map(|root| main_worktree(root).unwrap_or_else(|| root.to_owned()));
+    let name = root.as_deref().and_then(Path::file_name).and_then(|name| Slug::near(&name.to_string_lossy()));
     name.unwrap_or_else(Slug::fallback)
+}
+
+/// The main worktree of the repository that `root` is a linked one of, by what git writes into its `.git` file:
+/// `gitdir: /path/to/main/.git/worktrees/NAME`.
+fn main_worktree(root: &Path) -> Option<PathBuf> {
+    const LONGEST: u64 = 8 * 1024;
+    let mut text = String::new();
+    let file =
+        fs::File::open(root.join(".git")).ok().filter(|file| file.metadata().is_ok_and(|m| m.is_file()))?;
+    file.take(LONGEST).read_to_string(&mut text).ok()?;
+    let git = root.join(text.strip_prefix("gitdir:")?.trim());
+    let worktrees = git.parent().filter(|dir| dir.ends_with(".git/worktrees"))?;
+    Some(worktrees.parent()?.parent()?.to_owned())
 }
 
 /// The project that the nearest `.prickle.toml` names. The file comes with a repository, from anyone: it may

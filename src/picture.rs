@@ -60,6 +60,11 @@ pub enum News {
         /// The record.
         run: Box<Run>,
     },
+    /// How the room itself is.
+    Room {
+        /// Why it takes no reports now, in a few words of its own; `None`: it takes them.
+        refusing: Option<String>,
+    },
     /// The connection is gone; it will be tried again.
     Lost {
         /// Why, in words, safe to show.
@@ -243,6 +248,8 @@ pub struct Picture {
     pub project: String,
     /// How it is fed.
     pub connection: Connection,
+    /// Why the room takes no reports now, in a few words of its own; not made safe yet.
+    pub refusing: Option<String>,
     /// How old `working` and `online` may be to be taken at their word.
     pub stale_after: TimeDelta,
     agents: BTreeMap<AgentId, Agent>,
@@ -277,6 +284,7 @@ impl Picture {
         Self {
             project: project.into(),
             connection: Connection::Connecting,
+            refusing: None,
             stale_after: STALE_AFTER,
             agents: BTreeMap::new(),
             radar: Radar::default(),
@@ -365,6 +373,7 @@ impl Picture {
                 self.compare_clocks(server_time);
                 self.connection = Connection::Live;
                 self.promised = if resumed { seq } else { 0 };
+                self.refusing = None; // a room that is not well says so at once
                 if resumed {
                     self.end_outage(server_time, Some(seq));
                 } else {
@@ -378,6 +387,7 @@ impl Picture {
             News::Recent { events } => self.remember(events),
             News::Event { frame } => self.event(frame),
             News::Run { .. } => {}
+            News::Room { refusing } => self.refusing = refusing,
             News::Lost { why, retry_in } => {
                 let retry_at = TimeDelta::from_std(retry_in).ok().map(|wait| at + wait);
                 let since = match &self.connection {
@@ -514,7 +524,11 @@ impl Picture {
                 self.tell(turns, Some(at));
             }
             Frame::Other(other) => self.note(Happening::Unknown { kind: other.kind }),
-            Frame::Hello { .. } | Frame::Snapshot { .. } | Frame::Recent { .. } | Frame::Run { .. } => {}
+            Frame::Hello { .. }
+            | Frame::Snapshot { .. }
+            | Frame::Recent { .. }
+            | Frame::Run { .. }
+            | Frame::Room { .. } => {}
         }
         if let (Some(position), Some(seq)) = (&mut self.position, seq) {
             position.1 = seq;

@@ -143,6 +143,14 @@ pub fn intent(intent: &Intent) -> String {
     format!("{} {}", shown::line(intent.kind.as_str()), target(intent))
 }
 
+/// A room's own few words; not more than so many letters of them, if it says more. Not made safe.
+pub fn brief(said: &str, longest: usize) -> String {
+    match said.char_indices().nth(longest) {
+        Some((end, _)) => format!("{}…", &said[..end]),
+        None => said.to_owned(),
+    }
+}
+
 /// A number and its noun: `1 change`, `3 changes`.
 pub fn count(n: u64, noun: &str) -> String {
     if n == 1 { format!("1 {noun}") } else { format!("{n} {noun}s") }

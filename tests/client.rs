@@ -70,6 +70,7 @@ async fn told(feed: &mut Feed, count: usize) -> Vec<String> {
             News::Event { frame: Frame::Other(other) } => format!("{} {:?}", other.kind, other.seq),
             News::Event { frame } => format!("event {}", frame.seq().unwrap()),
             News::Run { agent_id, run } => format!("run {} of {agent_id}", run.run_id),
+            News::Room { refusing } => format!("room {refusing:?}"),
             News::Lost { why, .. } => format!("lost: {why}"),
             News::Refused { why } => format!("refused: {why}"),
         });

@@ -89,6 +89,50 @@ async fn a_key_that_calls_too_often_is_told_when_to_come_again() {
 }
 
 #[tokio::test]
+async fn what_takes_the_database_counts_as_a_call() {
+    let mut shape = Shape::default();
+    shape.server.rate = Some(1);
+    let room = Room::with(shape).await;
+    let agent = room.key("client", "acme/builder", &["website-v2"]);
+    room.pulse(&agent, pulse()).await; // memory knows the room from here on
+    for route in
+        ["/v1/runs", "/v1/projects/absent/pulse", "/v1/projects/absent/feed", "/v1/agents?project=absent"]
+    {
+        // A key for each, with its own burst.
+        let key = room.key("person", "acme", &[]);
+        let asked: Vec<_> = (0..20).map(|_| room.request(reqwest::Method::GET, &key, route).send()).collect();
+        let mut refused = Vec::new();
+        for answer in futures_util::future::join_all(asked).await {
+            let answer = answer.unwrap();
+            match answer.status().as_u16() {
+                429 => refused.push(answer),
+                status => assert_eq!(status, if route == "/v1/runs" { 200 } else { 404 }, "{route}"),
+            }
+        }
+        assert!((10..=16).contains(&refused.len()), "{route}: {}", refused.len());
+        let (seconds, sentence) = too_many(refused.remove(0)).await;
+        assert!(seconds == 1 && sentence.contains("1 calls a second"), "{sentence}");
+        // What memory knows is answered all the same.
+        for route in
+            ["/v1/me", "/v1/projects", "/v1/projects/website-v2/pulse", "/v1/agents?project=website-v2"]
+        {
+            for _ in 0..10 {
+                assert_eq!(room.get(&key, route).await.0, 200, "{route}");
+            }
+        }
+        let mut watcher = Watcher::open(&room, &key, "website-v2", None).await.unwrap();
+        watcher.picture().await;
+    }
+    // A key may have been let in meanwhile: so it is looked, and that counts too.
+    let key = room.key("person", "acme", &["website-v2"]);
+    let mut told = Vec::new();
+    for _ in 0..20 {
+        told.push(room.get(&key, "/v1/projects/absent/pulse").await.0);
+    }
+    assert_eq!((told[0], told[19]), (404, 429), "{told:?}");
+}
+
+#[tokio::test]
 async fn the_rate_can_be_set_and_switched_off() {
     for (rate, most) in [("1", Some(4)), ("off", None)] {
         let folder = tempfile::tempdir().unwrap();

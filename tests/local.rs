@@ -290,7 +290,7 @@ fn a_room_that_was_told_to_end_stays_closed_until_somebody_opens_it() {
     let watch = machine.watch(&["--plain"]);
     Watching::until(&watch.out, "web-app");
     machine.run(&["serve", "--stop"]).fine();
-    Watching::until(&watch.out, "Still offline: the room was stopped; prickle serve opens it.");
+    Watching::until(&watch.out, "Still offline: stopped; prickle serve opens it.");
     assert_eq!(machine.times_opened(), 1);
     machine.run(&["pulse", "--doing", "opened again"]).fine();
     Watching::until(&watch.out, "opened again");
@@ -374,6 +374,13 @@ fn the_room_is_the_folders_unless_another_is_named() {
     let mut there = machine.command(&["watch", "--once"]);
     let out = Ran::of(there.current_dir(machine.repository("api/src/deep")).output().unwrap()).fine();
     assert_eq!(out, "api: nobody is in it yet\n");
+    // A worktree is of the repository that it was made from.
+    fs::create_dir_all(machine.repository("api-fix")).unwrap();
+    let linked = format!("gitdir: {}\n", machine.repository("api/.git/worktrees/api-fix").display());
+    fs::write(machine.repository("api-fix/.git"), linked).unwrap();
+    let mut there = machine.command(&["watch", "--once"]);
+    let out = Ran::of(there.current_dir(machine.repository("api-fix")).output().unwrap()).fine();
+    assert_eq!(out, "api: nobody is in it yet\n");
     // Outside of any: one for everything.
     fs::create_dir_all(machine.repository("loose")).unwrap();
     let mut there = machine.command(&["watch", "--once"]);
@@ -392,6 +399,46 @@ fn the_room_is_the_folders_unless_another_is_named() {
          prickle connect claude-code --project backned"
     );
     assert_eq!(machine.run(&["watch", "backend", "--once"]).fine(), "backend: nobody is in it yet\n");
+}
+
+#[test]
+fn the_first_pulse_in_a_second_project_is_taken_at_once() {
+    let machine = Machine::new();
+    machine.run(&["pulse", "--doing", "here"]).fine();
+    for name in ["api", "docs", "site"] {
+        fs::create_dir_all(machine.repository(name).join(".git")).unwrap();
+        let mut there = machine.command(&["pulse", "--doing", "there"]);
+        let out = Ran::of(there.current_dir(machine.repository(name)).output().unwrap()).fine();
+        assert_eq!(out, format!("ada-l/shell is working in {name}: there\n"));
+    }
+}
+
+#[test]
+fn why_a_room_is_not_found_is_told_before_its_name_is_asked_for() {
+    let machine = Machine::new();
+    machine.run(&["watch", "--once"]).fine();
+    let url = machine.notice()["address"].as_str().unwrap().to_owned();
+    for (variables, args, said) in [
+        (
+            vec![("PRICKLE_TOKEN", format!("prk_{}", "B".repeat(43)))],
+            vec![],
+            "does not know the key in PRICKLE_TOKEN",
+        ),
+        (vec![("PRICKLE_TOKEN_FILE", "nofile".into())], vec![], "there is no file"),
+        (vec![("PRICKLE_SERVER", "http://127.0.0.1:1".into())], vec![], "there is no key for"),
+        (vec![("PRICKLE_SERVER", url.clone())], vec!["shop-which-is-not"], "sees no shop-which-is-not"),
+    ] {
+        let mut command = machine.command(&[&["watch", "--once"][..], &args[..]].concat());
+        let fault = Ran::of(command.envs(variables.iter().cloned()).output().unwrap()).fault(2);
+        assert!(fault.contains(said) && !fault.contains("which room"), "{variables:?} {args:?}: {fault}");
+    }
+    // With an agent's key in the environment the folder's room is still the folder's.
+    machine.run(&["connect", "codex"]).fine();
+    machine.run(&["connect", "codex", "--project", "docs"]).fine();
+    let token = fs::read_to_string(machine.files().join("keys/ada-l/codex")).unwrap();
+    let mut watch = machine.command(&["watch", "--once"]);
+    let seen = Ran::of(watch.env("PRICKLE_TOKEN", token.trim()).output().unwrap()).fine();
+    assert_eq!(seen, "web-app: nobody is in it yet\n");
 }
 
 #[test]
@@ -423,7 +470,7 @@ fn connecting_again_keeps_the_key_and_adds_the_room() {
 
     // The same agent in a second room: its key now opens both, at once.
     let out = machine.run(&["connect", "claude-code", "--project", "docs"]).fine();
-    assert!(out.ends_with(": prickle connect claude-code --name reviewer --project docs\n"), "{out}");
+    assert!(out.ends_with("\nprickle connect claude-code --name claude-code-2 --project docs\n"), "{out}");
     assert_eq!(fs::read_to_string(&file).unwrap(), token);
     for project in ["docs", "web-app"] {
         let mut pulse = machine.command(&["pulse", "--project", project, "--doing", "x"]);
@@ -467,6 +514,10 @@ fn the_steps_name_the_room_and_the_key() {
             "{out}"
         );
         assert!(out.contains("\"web-app\": what you are doing, branch, files, and an intent"), "{out}");
+        // The last step is whole: a later shell has no such variable.
+        let start = format!("\n  PRICKLE_TOKEN=\"$(cat ~/prickle/keys/ada-l/{name})\" ");
+        assert_eq!(out.contains(&start), app != "other", "{out}");
+        assert!(out.lines().filter(|line| !line.contains("http")).all(|line| line.len() <= 110), "{out}");
         assert!(out.contains("\n1. ") && out.contains("\n2. ") && out.contains("\n3. "), "{out}");
     }
     // What the shell makes of the first line is the token.
@@ -538,7 +589,7 @@ fn from_nothing_to_the_first_pulse_both_terminals_say_how_far_it_is() {
     ]);
     let typed = [program, "connect", "claude-code", "--project", "website-v2"];
     let mut connect = Terminal::start(&typed, &environment, 80, 40);
-    connect.wait_for("Waiting for its first call");
+    connect.wait_for("Waiting for its first pulse");
     watch.wait_for_all(&["✓ acme/claude-code", "· it called the room    not yet"]);
 
     let token = fs::read_to_string(files.join("keys/acme/claude-code")).unwrap();
@@ -580,12 +631,12 @@ fn who_waits_for_an_agent_sends_no_key_to_whoever_has_the_port_next() {
     ];
     let typed = [env!("CARGO_BIN_EXE_prickle"), "connect", "codex"];
     let mut connect = Terminal::start(&typed, &environment, 80, 40);
-    connect.wait_for("Waiting for its first call");
+    connect.wait_for("Waiting for its first pulse");
     let address = machine.notice()["address"].as_str().unwrap().trim_start_matches("http://").to_owned();
     machine.run(&["serve", "--stop"]).fine();
     let other = TcpListener::bind(&address).unwrap();
     other.set_nonblocking(true).unwrap();
-    connect.wait_for_all(&["no longer waiting: the room was stopped; prickle serve", "stays valid."]);
+    connect.wait_for_all(&["no longer waiting: stopped; prickle serve opens it.", "valid."]);
     assert_eq!(connect.wait_exit().exit_code(), 0);
     assert!(other.accept().is_err(), "the key went to a stranger");
 }

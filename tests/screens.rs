@@ -393,6 +393,23 @@ fn a_room_that_was_never_reached_says_so_and_how_to_start_one() {
 }
 
 #[test]
+fn a_room_that_takes_no_reports_says_why_instead_of_live() {
+    let mut m = model(LIVE, look());
+    let news = |refusing: Value| {
+        serde_json::from_value::<Heard>(json!({"at": LIVE, "news": "room", "refusing": refusing})).unwrap()
+    };
+    update::heard(&mut m, news(json!("the room's storage is full\u{1b}[2J")));
+    let header = |m: &mut Model, columns| text(m, columns, 24).lines().next().unwrap().to_owned();
+    let told = header(&mut m, 120);
+    assert!(told.ends_with(" the room's storage is full·"), "{told}");
+    assert!(header(&mut m, 38).ends_with("no reports"), "{}", header(&mut m, 38));
+    update::heard(&mut m, news(json!("x".repeat(5000))));
+    assert!(header(&mut m, 80).contains("2 failed"), "the counts are gone: {}", header(&mut m, 80));
+    update::heard(&mut m, news(Value::Null));
+    assert!(header(&mut m, 120).ends_with("live"));
+}
+
+#[test]
 fn a_newer_rooms_words_are_shown() {
     let mut m = model(LIVE, look());
     let pulse = json!({"agent_id": "acme/builder", "owner": "acme", "project": "website-v2",

@@ -254,6 +254,11 @@ fn an_older_database_is_not_changed_under_an_older_room() {
     let locked = File::create(database.folder.path().join("room.db.lock")).unwrap();
     locked.try_lock().unwrap();
     let text = prickle::server::store::keys::KeyStore::open(&database.path).unwrap_err().to_string();
+    let db = fs::canonicalize(&database.path).unwrap();
+    let remedy = format!("stop it with prickle serve --stop --db {}", db.display());
+    assert!(text.contains("an older prickle's room is running on it") && text.contains(&remedy), "{text}");
+    // A room says what it says of any other.
+    let text = Store::open(&database.path, database.options()).unwrap_err().to_string();
     assert!(text.contains("another room is running on it"), "{text}");
     let version: i64 = database.sql().query_row("PRAGMA user_version", [], |row| row.get(0)).unwrap();
     assert_eq!(version, 1);

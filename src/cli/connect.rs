@@ -155,17 +155,14 @@ impl Connected {
         let Self { agent, project, url, .. } = self;
         let file = path_text(&self.key);
         let private = if self.made { ", which only you can read" } else { "" };
-        let mut text = format!("{agent} may now report to {project}. Its key is in {file}{private}.\n\n");
+        let mut text = format!("{agent} may now report to {project}.\nIts key is in {file}{private}.\n\n");
         let secret = match &self.token {
             Some(token) => token.clone(),
             None => format!("$(cat {})", quoted(&self.key)),
         };
-        let export = format!("export PRICKLE_TOKEN=\"{secret}\"");
+        let mut variables = vec![format!("PRICKLE_TOKEN=\"{secret}\"")];
         let trust = self.ca.as_deref().and_then(|ca| Some((args.app.trusts_by()?, whole(ca))));
-        let export = match trust {
-            Some((variable, ca)) => format!("{export}\n  export {variable}={ca}"),
-            None => export,
-        };
+        variables.extend(trust.map(|(variable, ca)| format!("{variable}={ca}")));
         let bearer = "Bearer ${PRICKLE_TOKEN}";
         let add = match args.app {
             // Added twice it is an error, and this command may well be given twice.
@@ -183,42 +180,66 @@ impl Connected {
             ),
         };
         let first = match args.app {
+            App::ClaudeCode => "In your project's folder:",
+            App::Codex | App::Grok => {
+                "Once for all folders (it takes the place of a prickle that was added before):"
+            }
             App::Other => {
                 "The key in the environment of the app, and the server in its MCP settings (most take this):"
             }
-            _ => "In your project's folder:",
         };
-        text.push_str(&format!("1. {first}\n\n  {export}\n  {add}\n\n"));
+        text.push_str(&format!("1. {first}\n\n"));
+        variables.iter().for_each(|variable| text.push_str(&format!("  export {variable}\n")));
+        text.push_str(&format!("  {add}\n\n"));
         text.push_str(&format!(
             "2. So that it reports without being asked, add to {}:\n\n  \
-             Before you edit and whenever your work changes, call prickle's update_pulse with project\n  \
-             \"{project}\": what you are doing, branch, files, and an intent (kind and paths).\n\n",
+             Before you edit and whenever your work changes, call prickle's update_pulse\n  \
+             with project \"{project}\": what you are doing, branch, files, and an intent\n  \
+             (kind and paths).\n\n",
             args.app.instructions(&std::env::current_dir().unwrap_or_default())
         ));
+        // Whole, as a later shell has no such variable.
+        let with = variables.join(" ");
         let (third, start) = match args.app {
-            App::ClaudeCode => {
-                ("So that it need not ask each time", "claude --allowedTools mcp__prickle__update_pulse")
-            }
-            App::Codex => ("Start it in that shell; Codex does not ask before this tool", "codex"),
-            App::Grok => {
-                ("So that it need not ask each time", "grok --allow 'MCPTool(prickle__update_pulse)'")
-            }
-            App::Other => (
-                "Start it in that environment, let it call the tool update_pulse, and say",
-                "Report your pulse to prickle.",
+            App::ClaudeCode => (
+                "Start it, so that it need not ask each time, now and later",
+                format!("{with} claude --allowedTools mcp__prickle__update_pulse"),
             ),
+            App::Codex => {
+                ("Start it, now and later; Codex does not ask before this tool", format!("{with} codex"))
+            }
+            App::Grok => (
+                "Start it, so that it need not ask each time, now and later",
+                format!("{with} grok --allow 'MCPTool(prickle__update_pulse)'"),
+            ),
+            App::Other => {
+                ("Start it in that environment, let it call the tool update_pulse, and say", SAY.to_owned())
+            }
         };
         text.push_str(&format!("3. {third}:\n\n  {start}\n\n"));
-        let app = args.app.word();
-        let other = if args.app == App::Other { "tester" } else { "reviewer" };
+        if args.app != App::Other {
+            text.push_str(&format!("It reports by itself from now on; at once if you say: {SAY}\n"));
+        }
         text.push_str("One key is one agent. ");
         text.push_str(&if self.made {
+            let (app, next) = (args.app.word(), next(agent.name()));
             let named = if self.named { format!(" --project {project}") } else { String::new() };
-            format!("A second session at the same time: prickle connect {app} --name {other}{named}\n")
+            format!("A second session at the same time:\nprickle connect {app} --name {next}{named}\n")
         } else {
             "A second session at the same time needs a key of its own.\n".to_owned()
         });
         text
+    }
+}
+
+/// What makes an agent report.
+const SAY: &str = "Report your pulse to prickle.";
+
+/// A name for one more agent beside `name`: `codex`, `codex-2`, `codex-3`.
+fn next(name: &str) -> String {
+    match name.rsplit_once('-').and_then(|(stem, n)| Some((stem, n.parse::<u32>().ok()?))) {
+        Some((stem, n)) => format!("{stem}-{}", n.saturating_add(1)),
+        None => format!("{name}-2"),
     }
 }
 
@@ -318,7 +339,7 @@ impl Told {
             if let Some(pulse) = pulse {
                 return (format!("It last reported at {}.\n", zone.minute(pulse.updated_at)), true);
             }
-            text.push_str("Waiting for its first call (Ctrl-C to stop waiting) …");
+            text.push_str("Waiting for its first pulse (Ctrl-C to stop waiting) …");
         }
         if let Some(at) = listed.filter(|_| !std::mem::replace(&mut self.listed, listed.is_some())) {
             text.push_str(&format!(" it listed the tools at {} …", zone.minute(at)));

@@ -9,7 +9,7 @@ use unicode_width::UnicodeWidthStr;
 use super::{Environment, KeyCommand, KeyCreateArgs, KeyListArgs, KeyRevokeArgs, Reach, room};
 use crate::client::CallError;
 use crate::client::http::Http;
-use crate::config::{Config, Folders, Surroundings};
+use crate::config::{Access, Config, Folders, Surroundings, Token};
 use crate::rules::{Kind, Scope};
 use crate::server::clock::Clock;
 use crate::server::store::keys::{Holder, KeyError, KeyRow, KeyStore, NewKey};
@@ -35,19 +35,24 @@ fn create(args: KeyCreateArgs, reach: &Reach) -> anyhow::Result<()> {
     if let Some(config) = save {
         let kept = token.as_str().parse().map_err(anyhow::Error::from);
         let before = config.access().is_ok();
+        let kept = kept.and_then(|kept| {
+            if !is_strange(&config, &kept) {
+                return Ok(kept);
+            }
+            // The key of before may be that room's, and would be gone.
+            Err(usage(format!(
+                "the room that answers at {} does not know this key: it uses another database than {}; name its \
+                 database with --db, or another room with --server",
+                config.server,
+                shown::line(&path.to_string_lossy())
+            )))
+        });
         match kept.and_then(|token| Ok(config.save(&token)?)) {
             Ok(file) => {
                 let (key, server) = (token.key(), &config.server);
                 let place = if before { ", in place of the one before" } else { "" };
                 let file = shown::line(&file.to_string_lossy());
                 writeln!(stderr, "Key {key} for {server} is kept in {file}{place}.")?;
-                if is_strange(&config) {
-                    let path = shown::line(&path.to_string_lossy());
-                    room::note(&format!(
-                        "the room that answers at {server} does not know this key: it uses another database \
-                         than {path}; name its database with --db, or another room with --server"
-                    ));
-                }
                 return Ok(());
             }
             Err(error) => {
@@ -70,9 +75,12 @@ fn create(args: KeyCreateArgs, reach: &Reach) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Whether a room answers where the key was saved for, and does not know it.
-fn is_strange(config: &Config) -> bool {
-    let Ok(access) = config.access() else { return false };
+/// Whether a room answers where the key is to be saved for, and does not know it.
+fn is_strange(config: &Config, token: &Token) -> bool {
+    let access = match config.access() {
+        Ok(access) => Access { token: token.clone(), ..access },
+        Err(_) => Access::new(config.server.clone(), token.clone()),
+    };
     let Ok(runtime) = room::runtime() else { return false };
     let asked = runtime.block_on(async { Http::new(&access, room::COURTESY)?.me().await });
     matches!(asked, Err(CallError::Unauthorized(_)))
@@ -203,12 +211,19 @@ fn table(keys: &[KeyRow]) -> String {
 }
 
 fn revoke(args: &KeyRevokeArgs) -> anyhow::Result<()> {
-    let mut keys = open(&existing(args.db.as_deref())?)?;
+    let path = existing(args.db.as_deref())?;
+    let mut keys = open(&path)?;
     keys.revoke(args.id, Clock::default().now()).map_err(|e| failed(&keys, e))?;
+    let rows = keys.list().map_err(|e| failed(&keys, e))?;
+    // Ids are small numbers in every database: say whose it was.
+    let whose = rows.iter().find(|key| key.id == args.id).map_or_else(String::new, |key| {
+        format!(" ({} {})", key.kind, key.agent_id.as_deref().unwrap_or(&key.owner))
+    });
     writeln!(
         std::io::stderr(),
-        "Key {} is revoked; a running room closes its streams within seconds.",
-        args.id
+        "Key {}{whose} of {} is revoked; a running room closes its streams within seconds.",
+        args.id,
+        shown::line(&path.to_string_lossy())
     )?;
     Ok(())
 }

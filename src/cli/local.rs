@@ -5,6 +5,7 @@ mod process;
 
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 pub(super) use self::process::{stop, take_over};
 use super::{Environment, room};
@@ -70,7 +71,15 @@ pub(super) fn ready(config: Config, owner: Option<&Slug>, unknown: Unknown) -> a
     let project = match config.project() {
         Some(project) if unknown == Unknown::Refuse => named(&keys, project)?,
         Some(project) => project,
-        None => config.folder_project().clone(),
+        None => {
+            let project = config.folder_project().clone();
+            if project == Slug::fallback() {
+                room::note(
+                    "this folder is in no repository, so its room is called default; another can be named",
+                );
+            }
+            project
+        }
     };
     keys.add_project(&project, now()).map_err(|e| failed(&keys, e))?;
     Ok(Ready { config: config.with_project(Some(project)), notice })
@@ -100,7 +109,7 @@ pub(super) fn source(config: &Config) -> Source {
     Arc::new(move || {
         let server = match process::look(&config)? {
             Found::Nobody { stopped: true } => {
-                return Err(Trouble::Lost("the room was stopped; prickle serve opens it".into()));
+                return Err(Trouble::Lost("stopped; prickle serve opens it".into()));
             }
             Found::Room(notice) => process::address_of(&notice)?,
             Found::Nobody { stopped: false } | Found::Between => match process::open(&config) {
@@ -133,8 +142,13 @@ pub(super) async fn ask<T>(
     access: &Access,
     question: impl AsyncFn(&Access) -> Result<T, CallError>,
 ) -> Result<T, CallError> {
+    /// A room that is gone refuses at once; one that hangs would hang again.
+    const AT_ONCE: Duration = Duration::from_secs(2);
+    let began = Instant::now();
     match question(access).await {
-        Err(CallError::Unreachable(_)) if config.is_local() => question(&source(config)()?).await,
+        Err(CallError::Unreachable(_)) if config.is_local() && began.elapsed() < AT_ONCE => {
+            question(&source(config)()?).await
+        }
         answer => answer,
     }
 }

@@ -37,19 +37,22 @@ pub(super) fn note(text: &str) {
     let _ = writeln!(std::io::stderr(), "prickle: {text}");
 }
 
-/// The room that was named on the command line or in the settings, else the only one that the key sees. Where it
-/// sees several or none, the error says how to name one, and which ones there are.
+/// The room that was named on the command line or in the settings, else the folder's if the key sees it, else the only
+/// one that it sees. Where it sees several or none, the error says how to name one, and which ones there are; where it
+/// can't be asked, why not.
 pub(super) async fn project(config: &Config) -> anyhow::Result<Slug> {
     if let Some(project) = config.project() {
         return Ok(project);
     }
-    let http = config.access().ok().and_then(|access| Http::new(&access, COURTESY).ok());
-    let seen = match http {
-        Some(http) => http.projects().await.unwrap_or_default(),
-        None => Vec::new(),
+    let access = config.access().map_err(Environment)?;
+    let asked = match Http::new(&access, COURTESY) {
+        Ok(http) => http.projects().await,
+        Err(error) => Err(error),
     };
-    // A key for one room leaves nothing to choose.
+    let seen = asked.map_err(|error| no_answer(config, error))?;
+    let folder = config.folder_project();
     match seen.as_slice() {
+        seen if seen.iter().any(|slug| slug == folder.as_str()) => Ok(folder.clone()),
         [only] => only.parse().map_err(|_| config.no_project(&seen).into()),
         _ => Err(config.no_project(&seen).into()),
     }
@@ -86,6 +89,11 @@ impl Asker {
 pub(super) fn no_answer(config: &Config, error: CallError) -> Environment {
     let server = &config.server;
     Environment(match error {
+        CallError::Unauthorized(_) if config.names_a_key() => format!(
+            "the room at {} does not know the key in {}; put one there that it knows, or leave it out",
+            server.host(),
+            config.key_place()
+        ),
         CallError::Refused(text) | CallError::Unauthorized(text) | CallError::Untrusted(text) => text,
         CallError::Busy { why, .. } => why,
         CallError::Unreachable(why) if config.is_local() => {

@@ -5,7 +5,7 @@ use std::io::{ErrorKind, Write};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::Path;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use anyhow::Context;
 use tokio::net::TcpListener;
@@ -170,7 +170,7 @@ async fn listen(addr: &str, local: bool, encrypted: bool, insecure: bool) -> any
     }
     let mut last = None;
     for address in &found {
-        match TcpListener::bind(address).await {
+        match bind(address, local).await {
             Ok(listener) => return Ok(listener),
             // A name may stand for an address of a family that this machine does without.
             Err(error) if error.kind() == ErrorKind::AddrNotAvailable => last = Some((address, error)),
@@ -187,6 +187,20 @@ async fn listen(addr: &str, local: bool, encrypted: bool, insecure: bool) -> any
     Err(Environment(why).into())
 }
 
+/// A local room whose database was taken away lets go of its port within a second: its successor waits for that.
+async fn bind(address: &SocketAddr, local: bool) -> std::io::Result<TcpListener> {
+    const LETS_GO: Duration = Duration::from_millis(1500);
+    let until = Instant::now() + LETS_GO;
+    loop {
+        match TcpListener::bind(address).await {
+            Err(error) if local && error.kind() == ErrorKind::AddrInUse && Instant::now() < until => {
+                tokio::time::sleep(Duration::from_millis(20)).await;
+            }
+            bound => return bound,
+        }
+    }
+}
+
 /// Somebody else has the local room's port: it may be anybody, so no key goes there.
 fn taken(address: &SocketAddr) -> String {
     let free = address.port().checked_add(1).unwrap_or(7766);
@@ -198,17 +212,27 @@ fn taken(address: &SocketAddr) -> String {
     )
 }
 
+/// Whether this machine's own room listens there.
+fn is_own(address: &SocketAddr) -> bool {
+    let database = Folders::find(&Surroundings::real()).map(|folders| folders.database());
+    let found = database.ok().and_then(|database| local::find(&database).ok());
+    matches!(found, Some(Found::Room(notice)) if notice.address.ends_with(&format!("//{address}")))
+}
+
 fn cannot_listen(address: &SocketAddr, error: &std::io::Error) -> String {
     let (host, port) = (address.ip(), address.port());
     let host = if host.is_ipv6() { format!("[{host}]") } else { host.to_string() };
     let cause = match error.kind() {
-        ErrorKind::AddrInUse => format!("port {port} is taken by another program, perhaps by another room"),
-        ErrorKind::PermissionDenied => format!("only the system's administrator may use port {port}"),
-        _ => error.to_string(),
+        ErrorKind::AddrInUse if is_own(address) => {
+            format!("this machine's own room has port {port}; prickle serve --stop closes it, or")
+        }
+        ErrorKind::AddrInUse => format!("port {port} is taken by another program, perhaps by another room;"),
+        ErrorKind::PermissionDenied => format!("only the system's administrator may use port {port};"),
+        _ => format!("{error};"),
     };
     let free = if port < 1024 { 7766 } else { port.checked_add(1).unwrap_or(7766) };
     format!(
-        "can't listen on {address}: {cause}; choose another port with --addr {host}:{free}, \
+        "can't listen on {address}: {cause} choose another port with --addr {host}:{free}, \
          or let the system choose one with --addr {host}:0"
     )
 }

@@ -53,6 +53,10 @@ pub fn io(error: &io::Error) -> String {
         Kind::NetworkUnreachable | Kind::NetworkDown => "no network".into(),
         Kind::AddrNotAvailable => "no such address".into(),
         Kind::PermissionDenied => "this machine does not allow the connection".into(),
+        // The standard library has no kind for it.
+        _ if error.to_string().starts_with("failed to lookup address") => {
+            "its name can't be looked up".into()
+        }
         kind => format!("the connection failed ({kind})"),
     }
 }

@@ -187,6 +187,13 @@ impl Plain {
                     }
                 }
             }
+            News::Room { refusing: Some(why) } => {
+                said.push(format!(
+                    "The room takes no reports now: {}.",
+                    shown::line(&words::brief(why, 200))
+                ));
+            }
+            News::Room { refusing: None } => said.push("The room takes reports again.".to_owned()),
             News::Refused { why } => said.push(format!("Refused: {}", shown::line(why))),
             News::Live { server_time, .. } => {
                 self.live_since = Some(*server_time);

@@ -127,12 +127,15 @@ fn bearer(value: &str) -> Option<&str> {
 }
 
 /// The project of a path, if the caller may see it. One that is not there and one that it may not see get the
-/// same answer.
+/// same answer. What must be looked up counts as a call: all look-ups wait for each other.
 pub(super) async fn project(room: &Room, caller: &Caller, name: &str) -> Result<Slug, Problem> {
-    if let Ok(slug) = name.parse()
-        && room.store.enters(caller, &slug).await.map_err(|_| Problem::broken())?
-    {
-        return Ok(slug);
+    if let Ok(slug) = name.parse() {
+        if room.store.must_look_up(caller, &slug) {
+            room.limits.call(caller.key)?;
+        }
+        if room.store.enters(caller, &slug).await.map_err(|_| Problem::broken())? {
+            return Ok(slug);
+        }
     }
     Err(Problem::new(StatusCode::NOT_FOUND, room.store.no_such_project(caller, name).to_string()))
 }

@@ -224,6 +224,10 @@ impl Teller<'_> {
         if let Start::Snapshot(picture) = &place.start {
             self.show(voice, picture).await?;
         }
+        let mut refusing = self.room.store.refusing();
+        if refusing.borrow_and_update().is_some() {
+            voice.say(state(*refusing.borrow()));
+        }
         voice.flush().await?;
         let period = self.room.options.ping;
         let mut ping = interval_at(Instant::now() + period, period);
@@ -243,6 +247,10 @@ impl Teller<'_> {
                 },
                 Ok(()) = answers.changed() => {
                     voice.say(Frame::Control(answers.borrow_and_update().as_slice().into()));
+                    Ok(())
+                }
+                Ok(()) = refusing.changed() => {
+                    voice.say(state(*refusing.borrow_and_update()));
                     Ok(())
                 }
                 _ = ping.tick() => { voice.say(Frame::ping()); Ok(()) }
@@ -281,6 +289,11 @@ impl Teller<'_> {
             self.room.metrics().frames.add(1);
         }
     }
+}
+
+/// How the room itself is: whether it takes reports.
+fn state(refusing: Option<&str>) -> Frame {
+    Frame::Text(serde_json::json!({ "type": "room", "refusing": refusing }).to_string().into())
 }
 
 fn hello(place: &Subscription) -> Frame {

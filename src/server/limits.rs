@@ -69,7 +69,7 @@ impl Limits {
         Problem::too_many(why, wait)
     }
 
-    /// One more call with this key.
+    /// One more call with this key, or one more question that only the database can answer.
     pub fn call(&self, key: i64) -> Result<(), Problem> {
         let Some(calls) = &self.calls else { return Ok(()) };
         calls.take(key, Instant::now()).map_err(|wait| {

@@ -72,7 +72,8 @@ pub struct Options {
     pub header_timeout: Duration,
     /// A request's body must be there within this time.
     pub body_timeout: Duration,
-    /// Calls a second that one key may make on `/mcp`, and four times as many at once; `None`: any number.
+    /// Calls a second that one key may make on `/mcp`, and four times as many at once; `None`: any number. What else
+    /// takes the database counts too: a page of run records, a room that memory does not know.
     pub rate: Option<u32>,
     /// Sign-ins a minute with unknown keys that one address may make.
     pub sign_ins: u32,

@@ -34,6 +34,7 @@ pub(super) async fn page(
     let limit = limit
         .filter(|n| (1..=PAGE_MAX).contains(n))
         .ok_or_else(|| bad(format!("limit must be a whole number from 1 to {PAGE_MAX}.")))?;
+    room.limits.call(caller.key)?; // a page is read from the disk, one after the other
     let cursor = asked.cursor.as_deref().filter(|cursor| !cursor.is_empty());
     match room.store.runs(&caller, cursor, limit).await {
         Ok(page) => Ok(Json(page)),

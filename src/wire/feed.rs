@@ -87,6 +87,12 @@ pub enum Frame {
         /// The record.
         run: Box<Run>,
     },
+    /// How the room itself is; outside of the sequence, when it changes, and at the beginning if it is not well.
+    Room {
+        /// Why it takes no reports now, in a few words; null: it takes them.
+        #[serde(default)]
+        refusing: Option<String>,
+    },
     /// A frame of a newer room.
     #[serde(untagged, skip_deserializing)]
     Other(Box<OtherFrame>),
@@ -111,7 +117,7 @@ pub struct OtherFrame {
 #[error("the room sent something that is no frame of a pulse feed: {0}")]
 pub struct BadFrame(#[from] serde_json::Error);
 
-const KNOWN: [&str; 6] = ["hello", "snapshot", "recent", "pulse", "gone", "run"];
+const KNOWN: [&str; 7] = ["hello", "snapshot", "recent", "pulse", "gone", "run", "room"];
 
 impl Frame {
     /// Reads one message of the feed.
@@ -124,7 +130,11 @@ impl Frame {
         match self {
             Self::Pulse { seq, .. } | Self::Gone { seq, .. } => Some(*seq),
             Self::Other(other) => other.seq,
-            Self::Hello { .. } | Self::Snapshot { .. } | Self::Recent { .. } | Self::Run { .. } => None,
+            Self::Hello { .. }
+            | Self::Snapshot { .. }
+            | Self::Recent { .. }
+            | Self::Run { .. }
+            | Self::Room { .. } => None,
         }
     }
 }

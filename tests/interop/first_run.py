@@ -140,7 +140,7 @@ def check_app(checks, run, way):
         return
     checks.that(f"{word}: its pulse is on the screen of prickle watch", on_screen(run, word), terminal.screen("watch"))
     checks.that(f"{word}: connect waited, saw the tools listed, and the first pulse", terminal.wait_for(
-        f"connect-{word}", r"Waiting for its first call .*listed the tools at [\d:]+ … first pulse at [\d:]+\. Done\."
+        f"connect-{word}", r"Waiting for its first pulse .*listed the tools at [\d:]+ … first pulse at [\d:]+\. Done\."
     ), terminal.screen(f"connect-{word}"))
 
     # The second step is for all later sessions: what it adds must reach the model.

@@ -53,10 +53,14 @@ async fn fill_and_recover(room: &Caller, key: &str, free: impl FnOnce()) {
     for n in 0..20 {
         told(room.call(key, "update_pulse", big(1000 + n)).await, "the room's storage is full");
     }
-    // What was not taken is seen by nobody.
-    for seq in 1..=stored {
-        watcher.event(seq as u64).await;
-    }
+    // What was not taken is seen by nobody, and those who watch are told why nothing moves, whoever comes now too.
+    let full = json!({"type": "room", "refusing": "the room's storage is full"});
+    let (events, states) = heard(&mut watcher, stored, 1).await;
+    assert_eq!(events, (1..=stored as u64).collect::<Vec<_>>());
+    assert_eq!(states, std::slice::from_ref(&full));
+    let mut late = Watcher::open(room, key, "website-v2", None).await.unwrap();
+    late.picture().await;
+    assert_eq!(late.frame().await, full);
     let now = room.get(key, "/v1/projects/website-v2/pulse").await.1;
     assert_eq!(now["seq"], stored);
     assert_eq!(now["pulses"][0]["doing"], format!("big {}", stored - 1));
@@ -64,7 +68,26 @@ async fn fill_and_recover(room: &Caller, key: &str, free: impl FnOnce()) {
     free();
     let pulse = room.pulse(key, json!({"project": "website-v2", "doing": "room again"})).await;
     assert_eq!(pulse["doing"], "room again");
-    assert_eq!(watcher.event(stored as u64 + 1).await["pulse"]["doing"], "room again");
+    for watcher in [&mut watcher, &mut late] {
+        let (events, states) = heard(watcher, 1, 1).await;
+        assert_eq!(
+            (events, states),
+            (vec![stored as u64 + 1], vec![json!({"type": "room", "refusing": null})])
+        );
+    }
+}
+
+/// So many events, by their numbers, and so many words on how the room is; in which order both come is left open.
+async fn heard(watcher: &mut Watcher, events: usize, states: usize) -> (Vec<u64>, Vec<Value>) {
+    let (mut seqs, mut told) = (Vec::new(), Vec::new());
+    while seqs.len() < events || told.len() < states {
+        let frame = watcher.frame().await;
+        match frame["seq"].as_u64() {
+            Some(seq) => seqs.push(seq),
+            None => told.push(frame),
+        }
+    }
+    (seqs, told)
 }
 
 #[tokio::test]

@@ -8,7 +8,7 @@ use prickle::server::store::{self, Store};
 use serde_json::{Value, json};
 
 use crate::common::PATIENCE;
-use crate::common::caller::Answer;
+use crate::common::caller::{Answer, Caller};
 use crate::common::child::{How, Served, prickle};
 use crate::common::room::make_key;
 use crate::common::until;
@@ -139,14 +139,21 @@ async fn two_rooms_on_one_database_are_not_acknowledged_by_both() {
     assert_eq!(said_last(&data.join("room.db")).as_deref(), Some("last"));
 }
 
-/// A home whose own room is closed at the end.
-struct Home(tempfile::TempDir);
+/// A home whose own room, on this port, is closed at the end.
+struct Home(tempfile::TempDir, u16);
 
 impl Home {
     fn run(&self, args: &[&str]) -> std::process::Output {
         let mut command = prickle(self.0.path());
-        command.env("PRICKLE_LOCAL_PORT", "0").current_dir(self.0.path());
+        command.env("PRICKLE_LOCAL_PORT", self.1.to_string()).current_dir(self.0.path());
         command.args(args).output().unwrap()
+    }
+
+    /// The key that its user has for its room.
+    fn key(&self) -> String {
+        let saved = fs::read_to_string(self.0.path().join("prickle/credentials.toml")).unwrap();
+        let (_, token) = saved.split_once("prk_").unwrap();
+        format!("prk_{}", token.split('"').next().unwrap())
     }
 
     /// Where its room listens.
@@ -165,13 +172,25 @@ impl Drop for Home {
 
 #[tokio::test]
 async fn the_next_command_opens_another_room_where_this_machine_s_own_was_removed() {
-    let home = Home(tempfile::tempdir().unwrap());
-    assert!(home.run(&["watch", "--once"]).status.success());
-    let first = home.address();
-    fs::remove_dir_all(home.0.path().join("prickle")).unwrap();
-    let again = home.run(&["watch", "--once"]);
-    assert!(again.status.success(), "{again:?}");
-    assert_ne!(home.address(), first);
-    until("the first room ends", async || std::net::TcpStream::connect(&first).is_err()).await;
-    assert!(std::net::TcpStream::connect(home.address()).is_ok());
+    // On a port of the system's choice, and on the one that the first room still has.
+    for again_there in [false, true] {
+        let mut home = Home(tempfile::tempdir().unwrap(), 0);
+        assert!(home.run(&["watch", "--once"]).status.success());
+        let first = home.address();
+        let known = home.key();
+        if again_there {
+            home.1 = first.rsplit_once(':').unwrap().1.parse().unwrap();
+        }
+        fs::remove_dir_all(home.0.path().join("prickle")).unwrap();
+        let again = home.run(&["watch", "--once"]);
+        assert!(again.status.success(), "{again:?}");
+        assert_eq!(home.address() == first, again_there);
+        if !again_there {
+            until("the first room ends", async || std::net::TcpStream::connect(&first).is_err()).await;
+        }
+        // It is the new room, with a database of its own.
+        let second = Caller::new(&format!("http://{}", home.address()));
+        assert_eq!(second.get(&home.key(), "/v1/me").await.0, 200);
+        assert_eq!(second.get(&known, "/v1/me").await.0, 401);
+    }
 }

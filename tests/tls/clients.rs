@@ -155,7 +155,7 @@ fn connect_names_the_variable_by_which_the_app_trusts_the_room() {
         assert_eq!(code, Some(0), "{err}");
         let export = said.map(|name| format!("\n  export {name}={ca}\n"));
         assert!(export.is_none_or(|line| out.contains(&line)), "{out}");
-        assert_eq!(out.matches(&ca).count(), usize::from(said.is_some()), "{out}");
+        assert_eq!(out.matches(&ca).count(), 2 * usize::from(said.is_some()), "{out}");
         assert!(out.contains(&format!("{}/mcp", room.url())), "{out}");
     }
 }

@@ -277,7 +277,8 @@ impl Task {
         self.out.tell(News::Lost { why, retry_in }).await?;
         tokio::select! {
             () = tokio::time::sleep(retry_in) => {}
-            () = wake => {}
+            // Who asks for it need not wait the longer for having asked.
+            () = wake => self.backoff.reset(),
         }
         Ok(())
     }

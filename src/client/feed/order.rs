@@ -100,6 +100,10 @@ impl Order {
                 news.push(News::Recent { events });
                 Ok(())
             }
+            Frame::Room { refusing } => {
+                news.push(News::Room { refusing });
+                Ok(())
+            }
             Frame::Run { agent_id, run } => {
                 news.push(News::Run { agent_id, run });
                 Ok(())

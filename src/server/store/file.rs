@@ -38,6 +38,19 @@ pub(super) struct Lock {
     place: Place,
 }
 
+/// Why it is not.
+enum NotLocked {
+    /// A room has it.
+    Another,
+    Failed(OpenError),
+}
+
+impl From<OpenError> for NotLocked {
+    fn from(error: OpenError) -> Self {
+        Self::Failed(error)
+    }
+}
+
 fn refused(path: &Path, cause: impl std::fmt::Display, remedy: impl std::fmt::Display) -> OpenError {
     OpenError(format!("the database {} can't be used: {cause}; {remedy}", path.display()))
 }
@@ -132,6 +145,17 @@ impl Database {
 
     /// Locks the database against a second room, or refuses if there is one.
     pub(super) fn lock(&self) -> Result<Lock, OpenError> {
+        self.try_lock().map_err(|not| match not {
+            NotLocked::Another => {
+                let remedy =
+                    "watch that one, or stop it first, or give this one a database of its own with --db";
+                refused(&self.path, "another room is running on it", remedy)
+            }
+            NotLocked::Failed(error) => error,
+        })
+    }
+
+    fn try_lock(&self) -> Result<Lock, NotLocked> {
         let name = lock_file(&self.path);
         let mut open = OpenOptions::new();
         // No link: what another user may have put there is not followed.
@@ -158,13 +182,9 @@ impl Database {
                 let place = place.map_err(|e| refused(&self.path, e, ANOTHER))?;
                 Ok(Lock { _file: file, place })
             }
-            Err(TryLockError::WouldBlock) => {
-                let remedy =
-                    "watch that one, or stop it first, or give this one a database of its own with --db";
-                Err(refused(&self.path, "another room is running on it", remedy))
-            }
+            Err(TryLockError::WouldBlock) => Err(NotLocked::Another),
             Err(TryLockError::Error(e)) => {
-                Err(refused(&self.path, format!("it can't be locked ({e})"), ANOTHER))
+                Err(refused(&self.path, format!("it can't be locked ({e})"), ANOTHER).into())
             }
         }
     }
@@ -197,10 +217,17 @@ impl Database {
             if version == 0 || version >= MIGRATIONS.len() {
                 return Ok(None);
             }
-            match self.lock() {
+            match self.try_lock() {
                 Ok(lock) => return Ok(Some(lock)),
                 Err(_) if Instant::now() < until => std::thread::sleep(Duration::from_millis(5)),
-                Err(refused) => return Err(refused),
+                Err(NotLocked::Another) => {
+                    let path = self.path.display();
+                    let remedy = format!(
+                        "stop it with prickle serve --stop --db {path}, or where it was started, and do this again"
+                    );
+                    return Err(refused(&self.path, "an older prickle's room is running on it", remedy));
+                }
+                Err(NotLocked::Failed(error)) => return Err(error),
             }
         }
     }
@@ -375,9 +402,9 @@ fn patiently(mut attempt: impl FnMut() -> rusqlite::Result<()>) -> rusqlite::Res
     }
 }
 
-/// A database error as whoever called may read it: no path, no SQL.
-pub(super) fn words(error: &rusqlite::Error) -> String {
-    let cause = match error.sqlite_error_code() {
+/// What a database error means for the room, in a few words: no path, no SQL.
+pub(super) fn cause(error: &rusqlite::Error) -> &'static str {
+    match error.sqlite_error_code() {
         Some(ErrorCode::DiskFull) => "the room's storage is full",
         Some(ErrorCode::ReadOnly) => "the room's storage has become read-only",
         Some(ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase) => "the room's database is damaged",
@@ -386,6 +413,11 @@ pub(super) fn words(error: &rusqlite::Error) -> String {
         }
         Some(ErrorCode::SystemIoFailure | ErrorCode::CannotOpen) => "the room's disk failed",
         _ => "the room's storage did not do it",
-    };
+    }
+}
+
+/// The same as whoever called may read it.
+pub(super) fn words(error: &rusqlite::Error) -> String {
+    let cause = cause(error);
     format!("{cause}; nothing was stored, send it again later, and tell whoever runs the room")
 }

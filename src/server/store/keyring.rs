@@ -186,6 +186,14 @@ impl Keyring {
         Ok(found)
     }
 
+    /// Whether the key has been let into the project since it was read. Asks the database, which the thread waits for.
+    pub(super) fn lets_in(&self, key: i64, project: &Slug) -> rusqlite::Result<bool> {
+        let connection = self.connection();
+        let Some(connection) = connection.as_ref() else { return Ok(false) };
+        keys::is_let_in(connection, key, project)
+            .inspect_err(|error| self.trouble.say(error, "what a key opens could not be looked up"))
+    }
+
     /// Reads everything anew, because another process has written.
     pub(super) fn reread(&self) -> rusqlite::Result<()> {
         let connection = self.connection();

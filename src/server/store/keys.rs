@@ -343,6 +343,17 @@ pub(super) fn projects(connection: &Connection) -> rusqlite::Result<Vec<Slug>> {
     Ok(slugs.iter().filter_map(|slug| slug.parse().ok()).collect())
 }
 
+/// Whether this live key has been let into the project.
+pub(super) fn is_let_in(connection: &Connection, key: i64, project: &Slug) -> rusqlite::Result<bool> {
+    connection
+        .prepare_cached(
+            "SELECT 1 FROM credential_projects cp JOIN projects p ON p.id = cp.project
+             JOIN credentials c ON c.id = cp.credential
+             WHERE c.id = ?1 AND p.slug = ?2 AND c.revoked_at IS NULL",
+        )?
+        .exists(params![key, project.as_str()])
+}
+
 /// Whether there is such a project.
 pub(super) fn is_project(connection: &Connection, project: &Slug) -> rusqlite::Result<bool> {
     connection.prepare_cached("SELECT 1 FROM projects WHERE slug = ?1")?.exists([project.as_str()])

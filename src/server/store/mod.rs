@@ -269,6 +269,11 @@ impl Store {
         self.0.keyring.authenticate(&keys::hash(token)?).ok()?
     }
 
+    /// Why calls are not taken now, in a few words; `None`: they are. Changes as it does.
+    pub fn refusing(&self) -> watch::Receiver<Option<&'static str>> {
+        self.0.trouble.refusing()
+    }
+
     /// Whether the key is still good.
     pub fn alive(&self, key: i64) -> bool {
         self.0.keyring.alive(key)
@@ -284,21 +289,31 @@ impl Store {
         self.0.keyring.projects(caller)
     }
 
-    /// Whether the project exists and the caller may enter it. What memory does not know is looked up.
+    /// Whether the project exists and the caller may enter it. What memory does not know is looked up, also whether
+    /// its key has been let into the project meanwhile.
     pub async fn enters(&self, caller: &Caller, project: &Slug) -> Result<bool, CallError> {
-        if !caller.scope.holds(project) {
-            return Ok(false);
-        }
-        if self.0.keyring.is_known(project) {
+        if !self.must_look_up(caller, project) {
             return Ok(true);
         }
-        let project = project.clone();
-        self.patiently(move |keyring| keyring.exists(&project)).await
+        let (held, key, project) = (caller.scope.holds(project), caller.key, project.clone());
+        self.patiently(
+            move |keyring| if held { keyring.exists(&project) } else { keyring.lets_in(key, &project) },
+        )
+        .await
+    }
+
+    /// Whether [`Store::enters`] would have to ask the database.
+    pub fn must_look_up(&self, caller: &Caller, project: &Slug) -> bool {
+        !(caller.scope.holds(project) && self.0.keyring.is_known(project))
     }
 
     /// [`Store::enters`] for a thread that may wait.
     pub fn sees(&self, caller: &Caller, project: &Slug) -> bool {
-        caller.scope.holds(project) && self.0.keyring.exists(project).unwrap_or_default()
+        let keyring = &self.0.keyring;
+        if caller.scope.holds(project) {
+            return keyring.exists(project).unwrap_or_default();
+        }
+        keyring.lets_in(caller.key, project).unwrap_or_default()
     }
 
     /// What to answer where [`Store::enters`] says no, or where the text is no slug at all.

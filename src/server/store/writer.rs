@@ -171,7 +171,7 @@ impl Writer {
                 let error = match undone {
                     Undone::Call(error) => error,
                     Undone::Sql(error) => {
-                        self.trouble.say(&error, "the database did not take a batch");
+                        self.trouble.refuse(&error, "the database did not take a batch");
                         CallError::Storage(words(&error))
                     }
                 };
@@ -185,7 +185,7 @@ impl Writer {
                 Undone::Call(error) => error,
                 Undone::Sql(error) => {
                     failed = true;
-                    self.trouble.say(&error, "the database did not take a call");
+                    self.trouble.refuse(&error, "the database did not take a call");
                     CallError::Storage(words(&error))
                 }
             });

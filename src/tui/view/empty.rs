@@ -106,7 +106,7 @@ fn own(page: &mut Page<'_>, model: &Model, here: Here, project: &str, much: Much
                 page.step("Let an agent in", &connect);
             }
             Some(agent) if agent.key_first_used_at.is_none() => {
-                page.step("Start it in the shell where PRICKLE_TOKEN is set, and say", SAY);
+                page.step("Start it by step 3 of prickle connect, and say", SAY);
             }
             Some(_) => page.step("It has called the room. Say to it", SAY),
         }
@@ -188,7 +188,7 @@ fn list(page: &mut Page<'_>, model: &Model, project: &str, agent: Option<&Standi
             page.check(true, "it called the room", &format!("{}, {how}", minute(at)));
             page.check(false, "its first pulse", "not yet: tell it to report");
         }
-        None => page.check(false, "it called the room", "not yet: start it where PRICKLE_TOKEN is set"),
+        None => page.check(false, "it called the room", "not yet: start it by step 3 of prickle connect"),
     }
     if let Some(elsewhere) = agent.elsewhere.first() {
         let there = shown::line(&elsewhere.project);

@@ -3,7 +3,7 @@
 use ratatui::text::{Line, Span};
 
 use super::paint::Canvas;
-use super::{Parts, caught_up};
+use super::{Parts, caught_up, text};
 use crate::picture::Connection;
 use crate::tui::model::{Layout, Model};
 use crate::{shown, words};
@@ -23,6 +23,16 @@ pub fn draw(canvas: &mut Canvas<'_>, model: &Model, parts: &Parts) {
         Connection::Live => {
             spans.extend(counts(model, !cards));
             match caught_up(model) {
+                // Live, but there is nothing new to come.
+                _ if model.picture.refusing.is_some() => {
+                    let why = model.picture.refusing.as_deref().unwrap_or_default();
+                    let why = if cards {
+                        "no reports".to_owned()
+                    } else {
+                        text(model, &words::brief(why, usize::from(model.size.0 / 2)))
+                    };
+                    Line::from(vec![Span::styled(why, theme.error), edge])
+                }
                 Some(missed) if !cards => {
                     let text = format!("live · caught up with {}", words::count(missed, "change"));
                     Line::from(vec![Span::styled(text, theme.live), edge])
