@@ -62,8 +62,9 @@ impl Pattern {
     pub fn new(text: &str) -> Self {
         let (readings, open) = reading::readings(text);
         let small = |parts: &Vec<Part>| parts.iter().map(Part::folded).collect();
-        let folded: Vec<Vec<Part>> = readings.iter().map(small).collect();
-        let folded = (folded != readings).then_some(folded);
+        let cased = |c: char| !c.is_ascii() || c.is_ascii_uppercase() || c == '[';
+        let folded = text.contains(cased).then(|| readings.iter().map(small).collect::<Vec<Vec<Part>>>());
+        let folded = folded.filter(|folded| *folded != readings);
         Self { text: text.into(), readings, folded, open }
     }
 

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;
 
 use super::index::{Index, Keys};
-use super::{Act, Claims, Conflict, ENDED_FOR, Ended, FILES_COUNT_FOR, How, NAMED_MAX, between};
+use super::{Act, Claims, Conflict, ENDED_FOR, Ended, FILES_COUNT_FOR, How, Level, NAMED_MAX, between};
 use crate::pattern::Pattern;
 use crate::wire::Time;
 use crate::wire::id::AgentId;
@@ -42,6 +42,10 @@ pub struct Radar {
     ended: VecDeque<Arc<Ended>>,
     /// Conflicts were left out because there are too many.
     crowded: bool,
+    /// How many there are of each level, notes first.
+    counts: [usize; 3],
+    /// How often something has changed.
+    version: u64,
 }
 
 impl Radar {
@@ -59,8 +63,9 @@ impl Radar {
         let mut live: Vec<&Arc<Conflict>> =
             self.conflicts.values().filter(|conflict| now < conflict.until()).collect();
         live.sort_by(|a, b| {
-            let who = |c: &Conflict| (c.first.id().clone(), c.second.id().clone(), c.second.act);
-            (b.level, b.since).cmp(&(a.level, a.since)).then_with(|| who(a).cmp(&who(b)))
+            let worst = (b.level, b.since).cmp(&(a.level, a.since));
+            let ids = a.first.id().cmp(b.first.id()).then_with(|| a.second.id().cmp(b.second.id()));
+            worst.then(ids).then(a.second.act.cmp(&b.second.act))
         });
         live
     }
@@ -79,6 +84,16 @@ impl Radar {
     /// Whether there are more conflicts than are held.
     pub fn crowded(&self) -> bool {
         self.crowded
+    }
+
+    /// How many conflicts of a level there are, as of the last pulse or [`Radar::pass`]; costs nothing.
+    pub fn count(&self, level: Level) -> usize {
+        self.counts[level as usize]
+    }
+
+    /// Another number whenever something has changed, for who keeps what was made of the conflicts.
+    pub fn version(&self) -> u64 {
+        self.version
     }
 
     /// When something runs out next, so that [`Radar::pass`] has something to do.
@@ -110,6 +125,7 @@ impl Radar {
     pub fn replace<'a>(&mut self, pulses: impl IntoIterator<Item = &'a Arc<Pulse>>, now: Time) -> Vec<Turn> {
         let old = std::mem::take(self);
         self.ended.clone_from(&old.ended);
+        self.version = old.version + 1;
         for pulse in pulses {
             // What is still said has been said since then.
             let slot = old.slots.get(&pulse.agent_id).copied();
@@ -202,6 +218,7 @@ impl Radar {
 
     /// An agent says again what it said: only its pulse is newer.
     fn renew(&mut self, slot: u32, claims: Claims, keys: Keys, now: Time) {
+        self.version += 1;
         for key in self.of.get(&slot).into_iter().flatten() {
             if let Some(conflict) = self.conflicts.get_mut(key).map(Arc::make_mut) {
                 let party = if *conflict.first.id() == claims.pulse.agent_id {
@@ -256,6 +273,7 @@ impl Radar {
                 self.ends.remove(&(at, slot));
             }
         }
+        self.version += 1;
         let mut found = BTreeMap::new();
         for key in self.of.remove(&slot).unwrap_or_default() {
             let other = if key.0 == slot { key.1 } else { key.0 };
@@ -265,13 +283,17 @@ impl Radar {
                     self.of.remove(&other);
                 }
             }
-            found.extend(self.conflicts.remove(&key).map(|conflict| (key, conflict)));
+            if let Some(conflict) = self.conflicts.remove(&key) {
+                self.counts[conflict.level as usize] -= 1;
+                found.insert(key, conflict);
+            }
         }
         found
     }
 
     /// Enters an agent that is not in, with its conflicts.
     fn enter(&mut self, claims: Claims, keys: Keys, now: Time) -> u32 {
+        self.version += 1;
         let slot = self.slot(&claims.pulse.agent_id);
         'near: for other in self.index.near(&keys) {
             let Some((theirs, _)) = &self.agents[other as usize] else { continue };
@@ -283,6 +305,7 @@ impl Radar {
                 let of = |id: &AgentId| if *id == claims.pulse.agent_id { slot } else { other };
                 let (first, second) = (of(conflict.first.id()), of(conflict.second.id()));
                 let key = key((first, conflict.first.act), (second, conflict.second.act));
+                self.counts[conflict.level as usize] += 1;
                 self.conflicts.insert(key, Arc::new(conflict));
                 self.of.entry(slot).or_default().insert(key);
                 self.of.entry(other).or_default().insert(key);

@@ -15,6 +15,10 @@ const SIGNS: &str = "*?[]{},!\\";
 
 /// All that a text can mean, the plainest first, and whether something of it had to be left open.
 pub fn readings(text: &str) -> (Vec<Vec<Part>>, bool) {
+    // Most texts are plain paths, and a large room has tens of thousands.
+    if text.is_ascii() && !text.is_empty() && text.len() <= CHARS_MAX && !text.contains(is_sign) {
+        return (plain(text).into_iter().collect(), false);
+    }
     let composed: Vec<char> = if is_nfc_quick(text.chars()) == IsNormalized::Yes {
         text.chars().take(CHARS_MAX + 1).collect()
     } else {
@@ -24,7 +28,7 @@ pub fn readings(text: &str) -> (Vec<Vec<Part>>, bool) {
         return (Vec::new(), false);
     }
     let cut = composed.len() > CHARS_MAX;
-    let signs = |c: &char| SIGNS.contains(*c);
+    let signs = |c: &char| is_sign(*c);
     let separated = |c: &char| if *c == '\\' { '/' } else { *c };
     let goes_on = if cut { GOES_ON } else { "" };
     let as_folders: Vec<char> =
@@ -63,6 +67,24 @@ pub fn readings(text: &str) -> (Vec<Vec<Part>>, bool) {
         texts.iter().for_each(|text| add(text));
     }
     (found, open)
+}
+
+fn is_sign(c: char) -> bool {
+    SIGNS.contains(c)
+}
+
+/// A path without any sign, with all below it; `None` if it leads out of the repository.
+fn plain(text: &str) -> Option<Vec<Part>> {
+    let mut parts = Vec::new();
+    for name in text.split('/') {
+        match name {
+            "" | "." => {}
+            ".." => drop(parts.pop()?),
+            name => parts.push(Part::Plain(name.into())),
+        }
+    }
+    parts.push(Part::Below);
+    Some(parts)
 }
 
 /// The texts that braces stand for, and whether there are too many: then each goes on in any way.

@@ -19,6 +19,17 @@ impl Picture {
         self.radar.of_agent(id, self.judged(now))
     }
 
+    /// How many conflicts of a level there are, as of the last news or [`Picture::pass`]; costs nothing.
+    pub fn count_of(&self, level: Level) -> usize {
+        self.radar.count(level)
+    }
+
+    /// Another number whenever a conflict may be another, for who keeps the list: to make it costs milliseconds
+    /// where there are thousands.
+    pub fn conflicts_version(&self) -> u64 {
+        self.radar.version()
+    }
+
     /// How much an agent is in others' way, for its mark.
     pub fn in_the_way(&self, id: &AgentId, now: Time) -> Option<Level> {
         self.conflicts_of(id, now).map(|conflict| conflict.level).max()

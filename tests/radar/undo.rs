@@ -395,6 +395,10 @@ proptest! {
             let mut replaced = radar.clone();
             prop_assert_eq!(replaced.replace(room.values(), now), [], "the same picture is no news");
             prop_assert_eq!(facts(&replaced, now), facts(&radar, now));
+            for level in [Level::Note, Level::Risk, Level::Clash] {
+                let listed = radar.conflicts(now).iter().filter(|c| c.level == level).count();
+                prop_assert_eq!((radar.count(level), replaced.count(level)), (listed, listed));
+            }
             // Each agent's own are those of all.
             let own: usize = room.values().map(|p| radar.of_agent(&p.agent_id, now).count()).sum();
             prop_assert_eq!(own, 2 * radar.conflicts(now).len());
