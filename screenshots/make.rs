@@ -26,12 +26,12 @@ const OFFLINE: &str = "2026-11-30T14:32:18Z";
 
 /// Every picture: its name, what it is of, when, how large, after which keys.
 const SHOTS: &[Shot] = &[
-    Shot { name: "room", of: Of::Recording(ROOM, LIVE), size: (120, 32), keys: "n", args: &[], light: false },
+    Shot { name: "room", of: Of::Recording(ROOM, LIVE), size: (120, 32), keys: "", args: &[], light: false },
     Shot {
         name: "room-light",
         of: Of::Recording(ROOM, LIVE),
         size: (120, 32),
-        keys: "n",
+        keys: "",
         args: &[],
         light: true,
     },
@@ -55,7 +55,7 @@ const SHOTS: &[Shot] = &[
         name: "agent",
         of: Of::Recording(ROOM, LIVE),
         size: (38, 24),
-        keys: "n\r",
+        keys: "\r",
         args: &[],
         light: false,
     },

@@ -7,11 +7,14 @@ use std::time::Duration;
 use chrono::TimeDelta;
 use serde::{Deserialize, Serialize};
 
+use crate::conflict::{Conflict, Ended, Radar};
 use crate::wire::Time;
 use crate::wire::feed::Frame;
 use crate::wire::id::AgentId;
 use crate::wire::pulse::{Availability, Pulse};
 use crate::wire::run::Run;
+
+mod clashes;
 
 /// Something that a watcher has learnt, in the order it learnt it.
 ///
@@ -220,6 +223,15 @@ pub enum Happening {
         /// How many events came afterwards to catch up; `None`: a new picture came instead.
         missed: Option<u64>,
     },
+    /// Two agents have got into each other's way, as nobody sent: only clashes are told here.
+    Clash {
+        /// When, by the room's clock.
+        at: Time,
+        /// Who, and what of them.
+        clash: Arc<Conflict>,
+    },
+    /// A clash is over.
+    ClashOver(Arc<Ended>),
     /// The watcher's clock was found to be far from the room's, which ages are told by.
     Clock {
         /// When, by the room's clock.
@@ -241,7 +253,10 @@ pub struct Picture {
     /// How old `working` and `online` may be to be taken at their word.
     pub stale_after: TimeDelta,
     agents: BTreeMap<AgentId, Agent>,
+    radar: Radar,
     log: VecDeque<Happening>,
+    /// How many happenings the log has ever been told.
+    happened: u64,
     position: Option<(String, u64)>,
     /// The room's clock less the watcher's.
     ahead: TimeDelta,
@@ -251,6 +266,8 @@ pub struct Picture {
     outage: Option<Outage>,
     /// The last event of this database that the log has seen or passed over.
     logged: u64,
+    /// The event up to which the room has promised to tell what was missed.
+    promised: u64,
 }
 
 #[derive(Debug, Clone)]
@@ -270,13 +287,16 @@ impl Picture {
             refusing: None,
             stale_after: STALE_AFTER,
             agents: BTreeMap::new(),
+            radar: Radar::default(),
             log: VecDeque::new(),
+            happened: 0,
             position: None,
             ahead: TimeDelta::zero(),
             told_ahead: TimeDelta::zero(),
             whole: false,
             outage: None,
             logged: 0,
+            promised: 0,
         }
     }
 
@@ -315,6 +335,11 @@ impl Picture {
         self.log.iter()
     }
 
+    /// How many happenings there have ever been: of two looks, the difference is new at the log's end.
+    pub fn happened(&self) -> u64 {
+        self.happened
+    }
+
     /// The database and the last event that the picture contains.
     pub fn position(&self) -> Option<(&str, u64)> {
         self.position.as_ref().map(|(epoch, seq)| (epoch.as_str(), *seq))
@@ -347,6 +372,7 @@ impl Picture {
                 self.ahead = server_time - at;
                 self.compare_clocks(server_time);
                 self.connection = Connection::Live;
+                self.promised = if resumed { seq } else { 0 };
                 self.refusing = None; // a room that is not well says so at once
                 if resumed {
                     self.end_outage(server_time, Some(seq));
@@ -428,7 +454,12 @@ impl Picture {
             self.logged = self.logged.max(position.1);
             position.1 = seq;
         }
-        self.whole = true;
+        let pulses = self.agents.values().map(|agent| &agent.pulse);
+        let turns = self.radar.replace(pulses, now);
+        // What is so on the first look did not happen now.
+        if std::mem::replace(&mut self.whole, true) {
+            self.tell(turns, Some(now));
+        }
     }
 
     /// History before the snapshot: it fills the log, and tells since when a failure stands.
@@ -477,11 +508,20 @@ impl Picture {
                         .unwrap_or(Since::At(at))
                 });
                 self.agents.insert(after.agent_id.clone(), Agent { pulse: Arc::clone(&after), failed });
+                // Before what was said, what had run out by then.
+                let turns = self.radar.pass(at);
+                self.tell(turns, None);
+                let turns = self.radar.pulse(&after, at);
                 self.note(Happening::Reported { at, before, after });
+                self.tell(turns, Some(at));
             }
             Frame::Gone { at, agent_id, .. } => {
                 self.agents.remove(&agent_id);
+                let turns = self.radar.pass(at);
+                self.tell(turns, None);
+                let turns = self.radar.gone(&agent_id, at);
                 self.note(Happening::Gone { at, agent_id });
+                self.tell(turns, Some(at));
             }
             Frame::Other(other) => self.note(Happening::Unknown { kind: other.kind }),
             Frame::Hello { .. }
@@ -500,6 +540,7 @@ impl Picture {
             self.log.pop_front();
         }
         self.log.push_back(happening);
+        self.happened += 1;
     }
 }
 
@@ -673,6 +714,7 @@ mod tests {
                 Happening::Outage { .. } => "outage",
                 Happening::Unknown { .. } => "unknown",
                 Happening::Clock { .. } => "clock",
+                Happening::Clash { .. } | Happening::ClashOver(_) => "clash",
             })
             .collect();
         assert_eq!(told, ["a", "outage", "b", "gone"]);

@@ -18,7 +18,7 @@ use reading::{Named, Reading};
 /// What prickle knows: no I/O, no async, the time is an argument. Shells may use all of it.
 const PURE: &[&str] = &[
     "wire", "shown", "rules", "pattern", "conflict", "hint", "ledger", "change", "picture", "words",
-    "written",
+    "warning", "written",
 ];
 
 /// The picture. A module may use itself and what stands beside it here, nothing else of ours.
@@ -31,8 +31,9 @@ const MAY_USE: &[(&str, &[&str])] = &[
     ("hint", &["wire"]),
     ("ledger", &["wire"]),
     ("change", &["wire"]),
-    ("picture", &["wire", "change"]),
+    ("picture", &["wire", "change", "conflict"]),
     ("words", &["wire", "shown", "hint", "change", "picture"]),
+    ("warning", &["wire", "shown", "pattern", "conflict", "words"]),
     ("written", &["shown"]),
     // What a watcher makes of a room is no business of the room's.
     ("server", &["wire", "shown", "rules", "ledger"]),

@@ -240,6 +240,8 @@ fn keys_move_open_and_go_back() {
     press(&mut m, "G");
     assert_eq!(at(&m), "orbit/watcher");
     press(&mut m, "n");
+    assert_eq!(at(&m), "acme/builder", "round, and its clash is acme's too");
+    press(&mut m, "n");
     assert_eq!(at(&m), "acme/reviewer");
     press(&mut m, "\r");
     insta::assert_snapshot!("open-120x32", text(&mut m, 120, 32));
@@ -537,11 +539,17 @@ fn a_side_pane_that_is_too_small_keeps_failures_in_sight_until_somebody_moves_ab
 fn what_needs_you_is_only_yours() {
     let mut m = model(LIVE, look());
     draw(&mut m, 120, 32);
-    press(&mut m, "nnN");
+    press(&mut m, "nnNN");
     assert_eq!(m.selected.as_ref().unwrap().as_str(), "acme/reviewer");
+    // From one's failed agent on to the one in a clash, and round.
+    press(&mut m, "n");
+    assert_eq!(m.selected.as_ref().unwrap().as_str(), "acme/builder");
     m.owner = Some("lumen".into());
     press(&mut m, "n");
-    assert_eq!(m.selected.as_ref().unwrap().as_str(), "acme/reviewer", "nothing of lumen's has failed");
+    assert_eq!(m.selected.as_ref().unwrap().as_str(), "lumen/fixer", "the clash is lumen's, too");
+    m.owner = Some("nobody".into());
+    press(&mut m, "n");
+    assert_eq!(m.selected.as_ref().unwrap().as_str(), "lumen/fixer", "nothing of nobody's");
     assert!(!text(&mut m, 120, 32).contains("needs you"), "and the footer doesn't offer it");
     m.owner = None;
     press(&mut m, "n");

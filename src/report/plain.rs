@@ -5,7 +5,9 @@
 use chrono::TimeDelta;
 
 use crate::change::{self, Change};
+use crate::conflict::Level;
 use crate::picture::{Claim, Connection, Happening, Heard, IDLE_STALE_AFTER, News, Picture};
+use crate::warning::{self, Tense};
 use crate::wire::Time;
 use crate::wire::feed::Frame;
 use crate::wire::id::AgentId;
@@ -66,6 +68,7 @@ impl Plain {
         let old = matches!(heard.news, News::Snapshot { .. }).then(|| self.picture.clone());
         let outages = self.picture.log().filter(|h| matches!(h, Happening::Outage { .. })).count();
         let news = heard.news.clone();
+        let happened = self.picture.happened();
         self.picture.apply(heard);
         let now = self.picture.room_time(local);
         let mut said = Vec::new();
@@ -90,6 +93,7 @@ impl Plain {
             }
             _ => {}
         }
+        self.clashes(happened, now, &mut said);
         said.extend(run);
         said.extend(unknown);
         self.looked.get_or_insert(now);
@@ -97,26 +101,32 @@ impl Plain {
         said.into_iter().map(|line| format!("{stamp} {line}")).collect()
     }
 
-    /// The lines for claims that have got old since the last look; `local` is the watcher's time.
+    /// The lines for claims that have got old and clashes that have run out since the last look; `local` is the
+    /// watcher's time.
     pub fn tick(&mut self, local: Time) -> Vec<String> {
         let now = self.picture.room_time(local);
         let settled = self.live_since.is_some_and(|since| now - since >= SETTLE);
         if self.picture.connection != Connection::Live || !settled {
             return Vec::new();
         }
-        let Some(before) = self.looked.replace(now) else { return Vec::new() };
+        let happened = self.picture.happened();
+        self.picture.pass(now);
+        let mut over = Vec::new();
+        self.clashes(happened, now, &mut over);
+        let over = over.into_iter().map(|line| format!("{} {line}", self.zone.second(now)));
+        let Some(before) = self.looked.replace(now) else { return over.collect() };
         let was_stale = |agent: &crate::picture::Agent| self.picture.claim(agent, before).stale;
         let aged = self.picture.agents().filter(|(_, a)| self.picture.claim(a, now).stale && !was_stale(a));
-        aged.map(|(id, agent)| {
+        let aged = aged.map(|(id, agent)| {
             let claim = self.picture.claim(agent, now);
             let silent = words::span(TimeDelta::minutes(claim.age.num_minutes()));
             let (id, said) = (shown::line(id.as_str()), shown::line(claim.availability.as_str()));
             format!("{} {id} has said nothing for {silent}. It last said: {said}.", self.zone.second(now))
-        })
-        .collect()
+        });
+        over.chain(aged).collect()
     }
 
-    /// When the next claim gets old, from `local` on.
+    /// When the next claim gets old or the next intent runs out, from `local` on.
     pub fn next_tick(&self, local: Time) -> Option<TimeDelta> {
         if self.picture.connection != Connection::Live {
             return None;
@@ -136,7 +146,29 @@ impl Plain {
             }
             Some((limit - claim.age).max(SETTLE))
         });
-        waits.min()
+        let end = self.picture.next_end().map(|at| (at - now).max(SETTLE));
+        waits.chain(end).min()
+    }
+
+    /// What the log has been told of clashes since it had been told `happened` things.
+    fn clashes(&self, happened: u64, now: Time, said: &mut Vec<String>) {
+        let new = usize::try_from(self.picture.happened() - happened).unwrap_or(usize::MAX);
+        let mut told: Vec<&Happening> = self.picture.log().rev().take(new).collect();
+        told.reverse();
+        let late = |at: &Time| {
+            if now - *at > LATE { format!(" at {}", self.zone.second(*at)) } else { String::new() }
+        };
+        for happening in told {
+            match happening {
+                Happening::Clash { at, clash } => {
+                    said.push(format!("Clash{}: {}.", late(at), warning::told(clash, Tense::Present)));
+                }
+                Happening::ClashOver(ended) => {
+                    said.push(format!("Clash over{}: {}.", late(&ended.at), warning::no_longer(ended)));
+                }
+                _ => {}
+            }
+        }
     }
 
     fn connection(&mut self, local: Time, news: &News, outages: usize, said: &mut Vec<String>) {
@@ -205,6 +237,8 @@ impl Plain {
                 said.push(self.failed(id, &agent.pulse.owner, failure, None));
             }
         }
+        let clashes = self.picture.conflicts(now).into_iter().filter(|c| c.level == Level::Clash);
+        said.extend(clashes.map(|clash| format!("Clash: {}.", warning::told(clash, Tense::Present))));
         for (_, agent) in self.picture.agents() {
             let held = agent.pulse.intent.as_ref().filter(|intent| intent.holds(now));
             if let Some(intent) = held {
@@ -521,5 +555,63 @@ mod tests {
                 "14:50:11 Run of acme/reviewer on nav: exit code not known, tokens in not known, 0 out, 4 minutes 10 seconds."
             ]
         );
+    }
+
+    #[test]
+    fn a_clash_is_a_line_when_it_begins_and_when_it_is_over() {
+        let mut p = plain();
+        let intent = |kind: &str, path: &str, until: &str| {
+            json!({"intent": {"kind": kind, "paths": [path], "areas": [],
+                "expires_at": format!("2026-11-30T{until}Z")}})
+        };
+        let by = |agent: &str, mut pulse: Value| {
+            pulse["agent_id"] = agent.into();
+            pulse["owner"] = agent.split('/').next().into();
+            pulse
+        };
+        let remove = by("acme/builder", pulse("14:30:00", &intent("remove", "src/auth/**", "15:00:00")));
+        let change = pulse("14:31:10", &intent("change", "src/auth/login.rs", "15:01:10"));
+        tell(&mut p, "14:31:00", live("14:31:00", false, 7));
+        tell(&mut p, "14:31:00", json!({"news": "snapshot", "seq": 7, "pulses": [remove]}));
+        let clash =
+            "Clash: acme/builder is about to remove src/auth/** while lumen/fixer changes src/auth/login.rs.";
+        let said = tell(&mut p, "14:31:10", event("14:31:10", 8, &change));
+        assert_eq!(said.last().unwrap(), &format!("14:31:10 {clash}"));
+        let idle = pulse("14:41:15", &json!({"availability": "idle"}));
+        assert_eq!(
+            tell(&mut p, "14:41:15", event("14:41:15", 9, &idle)),
+            [
+                "14:41:15 lumen/fixer has withdrawn its intent.",
+                "14:41:15 lumen/fixer is idle.",
+                "14:41:15 Clash over: lumen/fixer no longer changes src/auth/login.rs."
+            ]
+        );
+        // Another that begins unheard is told late, and runs out by itself.
+        tell(&mut p, "14:42:00", json!({"news": "lost", "why": "reset", "retry_in": 1}));
+        tell(&mut p, "14:50:00", live("14:50:00", true, 10));
+        let again = pulse("14:45:00", &intent("change", "src/auth", "15:15:00"));
+        let said = tell(&mut p, "14:50:00", event("14:45:00", 10, &again));
+        assert!(
+            said.last().unwrap().starts_with("14:50:00 Clash at 14:45:00: acme/builder is about"),
+            "{said:?}"
+        );
+        let at = |clock: &str| format!("2026-11-30T{clock}Z").parse::<Time>().unwrap();
+        let wait = p.next_tick(at("14:58:00")).unwrap();
+        assert!(wait <= TimeDelta::minutes(2), "{wait}");
+        assert!(p.tick(at("14:59:59")).iter().all(|line| !line.contains("Clash")));
+        let over = p.tick(at("15:00:00"));
+        assert!(
+            over.contains(
+                &"15:00:00 Clash over: acme/builder's intent to remove src/auth/** ran out.".into()
+            ),
+            "{over:?}"
+        );
+
+        // Whoever begins to watch is told what is so.
+        let mut p = plain();
+        tell(&mut p, "14:32:00", live("14:32:00", false, 8));
+        let first =
+            tell(&mut p, "14:32:00", json!({"news": "snapshot", "seq": 8, "pulses": [remove, change]}));
+        assert_eq!(first[1], format!("14:32:00 {clash}"));
     }
 }

@@ -100,6 +100,7 @@ where
             if size != model.size {
                 update::resize(model, size.0, size.1);
             }
+            update::pass(model);
             let mut picture = Buffer::empty(Rect::new(0, 0, size.0, size.1));
             (hooks.alone)(!model.is_old() && model.picture.is_whole() && model.picture.agents().len() == 0);
             view::draw(model, &mut picture);

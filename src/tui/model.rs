@@ -4,6 +4,7 @@ use chrono::{TimeDelta, Utc};
 
 use super::keys::When;
 use super::theme::{Glyphs, Theme};
+use crate::conflict::Level;
 use crate::picture::{Agent, Connection, Picture};
 use crate::wire::Time;
 use crate::wire::agent::Agents;
@@ -205,9 +206,16 @@ impl Model {
         self.picture.agent(id).map(|agent| (id, agent))
     }
 
-    /// Whether an agent's failure is this watcher's to mend.
+    /// Whether an agent's failure, or a clash that it is in, is this watcher's to mend.
     pub fn needs_you(&self, agent: &Agent) -> bool {
-        agent.pulse.run_failure.is_some() && self.owner.as_ref().is_none_or(|me| *me == agent.pulse.owner)
+        let pulse = &agent.pulse;
+        let mine = self.owner.as_ref().is_none_or(|me| *me == pulse.owner);
+        mine && (pulse.run_failure.is_some() || self.clashes(&pulse.agent_id))
+    }
+
+    /// Whether an agent would undo another's work, or the other way round.
+    pub fn clashes(&self, id: &AgentId) -> bool {
+        self.picture.in_the_way(id, self.picture.room_time(self.local())) == Some(Level::Clash)
     }
 
     /// Whether the picture is of the past.

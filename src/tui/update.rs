@@ -8,7 +8,7 @@ use crossterm::event::{Event, KeyEvent};
 use super::keys::{self, Action};
 use super::model::{Layout, Model, Pane, Watch};
 use super::view;
-use crate::picture::{Connection, Heard, News};
+use crate::picture::{Agent, Connection, Heard, News};
 use crate::wire::agent::Agents;
 use crate::wire::feed::Frame;
 use crate::wire::id::AgentId;
@@ -61,6 +61,12 @@ fn take_in(model: &mut Model, heard: Heard) {
     }
 }
 
+/// Time has passed: what runs out, runs out.
+pub fn pass(model: &mut Model) {
+    let now = model.picture.room_time(model.local());
+    model.picture.pass(now);
+}
+
 /// Whose key watches, which the room may tell only after the first picture.
 pub fn owner(model: &mut Model, owner: String) {
     model.owner = Some(owner);
@@ -85,11 +91,12 @@ pub fn notice(model: &mut Model, notice: String) {
     model.notice = Some(notice);
 }
 
-/// What the eye should fall on first: a failure of one's own, else the first agent.
+/// What the eye should fall on first: a failure of one's own, else a clash, else the first agent.
 fn first_choice(model: &Model) -> Option<AgentId> {
-    let mut agents = model.picture.agents();
-    let needs = agents.find(|(_, agent)| model.needs_you(agent)).map(|(id, _)| id.clone());
-    needs.or_else(|| model.picture.agents().next().map(|(id, _)| id.clone()))
+    let failed = |agent: &Agent| agent.pulse.run_failure.is_some();
+    let needs = || model.picture.agents().filter(|(_, agent)| model.needs_you(agent));
+    let first = needs().find(|(_, agent)| failed(agent)).or_else(|| needs().next());
+    first.or_else(|| model.picture.agents().next()).map(|(id, _)| id.clone())
 }
 
 /// A key or another event of the terminal.
@@ -251,6 +258,9 @@ pub fn stays(model: &Model) -> Option<Duration> {
             let left = intent.expires_at - now;
             sooner(if left < TimeDelta::seconds(62) { TimeDelta::milliseconds(500) } else { minute(-left) });
         }
+    }
+    if let Some(end) = model.picture.next_end() {
+        sooner(end - now);
     }
     let second = model.panel.is_some()
         || model.replay

@@ -9,6 +9,7 @@ use crate::change::{self, Change};
 use crate::picture::Happening;
 use crate::shown;
 use crate::tui::model::{Layout, Model, Panel};
+use crate::warning::{self, Tense};
 use crate::words;
 
 /// Draws the strip where there is one.
@@ -71,6 +72,13 @@ fn line(model: &Model, happening: &Happening) -> Option<Line<'static>> {
             };
             let what = format!("for {} · {caught}", words::span(*to - *from));
             (Some(to), " ", "not connected".into(), what)
+        }
+        Happening::Clash { at, clash } => {
+            (Some(at), warning::mark(clash.level), "clash".into(), warning::told(clash, Tense::Present))
+        }
+        Happening::ClashOver(ended) => {
+            let what = format!("{} · {}", warning::told(&ended.conflict, Tense::Past), warning::over(ended));
+            (Some(&ended.at), " ", "clash over".into(), what)
         }
         Happening::Clock { at, ahead } => {
             let what = format!("is {}, which ages are told by", words::clocks(*ahead));

@@ -1,12 +1,18 @@
 //! One agent whole: failure and what to do, what it says of itself, its intent, branch, task, files, decision.
 
+use std::cmp::Reverse;
+use std::sync::Arc;
+
 use ratatui::layout::Rect;
 use ratatui::text::{Line, Span};
 
 use super::paint::Canvas;
 use super::{Parts, as_of, claim, field, text};
+use crate::conflict::{Conflict, Level};
 use crate::picture::{Agent, Since};
 use crate::tui::model::{Layout, Model, Pane};
+use crate::warning::{self, Tense};
+use crate::wire::id::AgentId;
 use crate::wire::pulse::RunFailure;
 use crate::{hint, shown, words};
 
@@ -59,7 +65,7 @@ fn split(area: Rect) -> (Rect, Rect) {
 
 /// The detail's lines at a width.
 pub fn lines(model: &Model, area: Rect) -> Vec<Line<'static>> {
-    let Some((_, agent)) = model.selection() else { return Vec::new() };
+    let Some((id, agent)) = model.selection() else { return Vec::new() };
     let width = usize::from(area.width);
     // Below the list every row is dear, and the claim stands in the title.
     let dense = model.layout() == Layout::Stacked && model.pane != Pane::Open;
@@ -70,6 +76,7 @@ pub fn lines(model: &Model, area: Rect) -> Vec<Line<'static>> {
         }
         failed(model, agent, failure, width, dense, &mut out);
     }
+    in_the_way(model, id, width, dense, &mut out);
     if !dense {
         out.push(Line::default());
         claimed(model, agent, width, &mut out);
@@ -79,6 +86,46 @@ pub fn lines(model: &Model, area: Rect) -> Vec<Line<'static>> {
     }
     fields(model, agent, width, dense, &mut out);
     out
+}
+
+/// Who is in this agent's way, the worst first: the sentence, until when, and what to tell one's own agent.
+fn in_the_way(model: &Model, id: &AgentId, width: usize, dense: bool, out: &mut Vec<Line<'static>>) {
+    /// More are counted: one agent that removes everything is in everybody's way.
+    const MOST: usize = 3;
+    let theme = &model.look.theme;
+    let now = model.picture.room_time(model.local());
+    let of_agent = model.picture.conflicts_of(id, now).filter(|conflict| conflict.level > Level::Note);
+    let mut found: Vec<&Arc<Conflict>> = of_agent.collect();
+    found.sort_by_key(|conflict| (Reverse(conflict.level), Reverse(conflict.since)));
+    let tense = if model.is_old() { Tense::Past } else { Tense::Present };
+    for (place, conflict) in found.iter().take(MOST).enumerate() {
+        if !dense {
+            out.push(Line::default());
+        }
+        let style = if conflict.level == Level::Clash { theme.clash } else { theme.risk };
+        let sign = model.look.glyphs.tell(warning::mark(conflict.level)).into_owned();
+        let told = format!("{}.", text(model, &warning::told(conflict, tense)));
+        for (i, part) in shown::wrap(&told, width.saturating_sub(4)).into_iter().enumerate() {
+            let lead = if i == 0 { Span::styled(format!(" {sign} "), style) } else { Span::raw("   ") };
+            out.push(Line::from(vec![lead, Span::styled(part, theme.text)]));
+        }
+        let mut rest = vec![warning::until(conflict, tense, now, model.look.zone)];
+        // What to do is said once, of the worst.
+        if !dense && place == 0 {
+            rest.extend(warning::branches(conflict));
+            let message = warning::message(conflict, model.owner.as_deref());
+            rest.push(format!("{}: {}", message.to, message.text));
+        }
+        for said in rest.iter().filter(|said| !said.is_empty()) {
+            for part in shown::wrap(&text(model, said), width.saturating_sub(4)) {
+                out.push(Line::from(Span::styled(format!("   {part}"), theme.text)));
+            }
+        }
+    }
+    if found.len() > MOST {
+        let more = format!("   and {} more", found.len() - MOST);
+        out.push(Line::from(Span::styled(more, theme.muted)));
+    }
 }
 
 /// The failure: its title and since when, and in the watcher's voice what to do.

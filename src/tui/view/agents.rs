@@ -4,7 +4,7 @@ use ratatui::layout::Rect;
 use ratatui::text::{Line, Span};
 
 use super::paint::Canvas;
-use super::{Parts, as_of, claim, pad, text};
+use super::{Parts, as_of, claim, mark, pad, text};
 use crate::picture::Agent;
 use crate::tui::model::{Layout, Model, Pane};
 use crate::wire::id::{AgentId, is_slug};
@@ -200,7 +200,7 @@ fn agent_row(
     };
     let mut spans = vec![
         if selected { Span::styled("▌", theme.bar) } else { Span::raw(" ") },
-        if failure.is_some() { Span::styled("!", theme.error) } else { Span::raw(" ") },
+        mark(model, id, agent),
         Span::raw(" "),
         Span::styled(words::glyph(state.availability), if state.past { theme.muted } else { availability }),
         Span::raw(" "),

@@ -4,7 +4,7 @@ use ratatui::layout::Rect;
 use ratatui::text::{Line, Span};
 
 use super::paint::Canvas;
-use super::{Parts, as_of, header, text};
+use super::{Parts, as_of, header, mark, text};
 use crate::picture::Agent;
 use crate::tui::model::{Model, Pane};
 use crate::wire::id::AgentId;
@@ -23,7 +23,7 @@ fn card(model: &Model, width: u16, id: &AgentId, agent: &Agent) -> Vec<Line<'sta
     let state = model.picture.claim(agent, now);
     let failure = agent.pulse.run_failure.as_ref();
     let selected = model.touched && model.pane == Pane::List && model.selected.as_ref() == Some(id);
-    let mark = if failure.is_some() { Span::styled("!", theme.error) } else { Span::raw(" ") };
+    let mark = mark(model, id, agent);
     let sign = theme.availability(state.availability);
     let sign = Span::styled(words::glyph(state.availability), if state.past { theme.muted } else { sign });
     // The age and `?` never go; a fresh `working` goes first, then the middle of the name.
@@ -103,7 +103,12 @@ fn order(model: &Model, area: Rect) -> Vec<(&AgentId, &Agent)> {
         rows <= usize::from(area.height)
     };
     if !model.touched && !agents.iter().all(&mut fits) {
-        agents.sort_by_key(|(_, agent)| agent.pulse.run_failure.is_none());
+        // Failures first, then clashes.
+        agents.sort_by_cached_key(|(id, agent)| match &agent.pulse.run_failure {
+            Some(_) => 0,
+            None if model.clashes(id) => 1,
+            None => 2,
+        });
     }
     agents
 }

@@ -4,6 +4,7 @@ use ratatui::text::{Line, Span};
 
 use super::paint::Canvas;
 use super::{Parts, caught_up, text};
+use crate::conflict::Level;
 use crate::picture::Connection;
 use crate::tui::model::{Layout, Model};
 use crate::{shown, words};
@@ -97,11 +98,23 @@ fn counts(model: &Model, all: bool) -> Vec<Span<'static>> {
         }
         return spans;
     }
+    let clashes = model.picture.count_of(Level::Clash);
     if counts.failed > 0 {
         spans.push(Span::styled(format!("! {} failed", counts.failed), theme.error));
+    }
+    if clashes > 0 {
+        if counts.failed > 0 {
+            spans.push(Span::styled(" · ", theme.muted));
+        }
+        // Of very many not all are looked at.
+        let least = if model.picture.crowded() { "≥ " } else { "" };
+        let noun = if clashes == 1 { "clash" } else { "clashes" };
+        spans.push(Span::styled(format!("≠ {least}{clashes} {noun}"), theme.clash));
+    }
+    if counts.failed > 0 || clashes > 0 {
         spans.push(Span::raw(if all { "   " } else { "" }));
     } else if !all {
-        spans.push(Span::styled("no failures", theme.muted));
+        spans.push(Span::styled("nothing needs you", theme.muted));
     }
     if all {
         spans.push(Span::styled(working(model), theme.text));

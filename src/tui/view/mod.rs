@@ -18,7 +18,10 @@ use ratatui::text::{Line, Span};
 
 use self::paint::Canvas;
 use super::model::{Layout, Model, Pane};
-use crate::picture::{Connection, Happening};
+use crate::conflict::Level;
+use crate::picture::{Agent, Connection, Happening};
+use crate::warning;
+use crate::wire::id::AgentId;
 use crate::{shown, words};
 
 /// Smallest screen that the views are drawn on.
@@ -221,6 +224,21 @@ fn as_of(model: &Model) -> String {
 /// A text in a role, made safe and put into the terminal's characters.
 fn text(model: &Model, other: &str) -> String {
     model.look.glyphs.tell(&shown::line(other)).into_owned()
+}
+
+/// What others know of an agent, worst first: that its run failed, that it would undo another's work or be undone,
+/// that it may.
+fn mark(model: &Model, id: &AgentId, agent: &Agent) -> Span<'static> {
+    let theme = &model.look.theme;
+    if agent.pulse.run_failure.is_some() {
+        return Span::styled("!", theme.error);
+    }
+    let now = model.picture.room_time(model.local());
+    match model.picture.in_the_way(id, now) {
+        Some(level @ Level::Clash) => Span::styled(warning::mark(level), theme.clash),
+        Some(level @ Level::Risk) => Span::styled(warning::mark(level), theme.risk),
+        Some(Level::Note) | None => Span::raw(" "),
+    }
 }
 
 /// A field of the detail: its name, then its text over as many lines as it takes.

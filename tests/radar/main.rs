@@ -1,0 +1,5 @@
+//! The undo radar: which patterns can name one file, and which intents would undo each other.
+#![allow(clippy::unwrap_used, clippy::expect_used)]
+
+mod patterns;
+mod undo;
