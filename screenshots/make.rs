@@ -26,6 +26,14 @@ const OFFLINE: &str = "2026-11-30T14:32:18Z";
 
 /// Every picture: its name, what it is of, when, how large, after which keys.
 const SHOTS: &[Shot] = &[
+    Shot {
+        name: "clash",
+        of: Of::Recording(ROOM, LIVE),
+        size: (100, 28),
+        keys: "g",
+        args: &[],
+        light: false,
+    },
     Shot { name: "room", of: Of::Recording(ROOM, LIVE), size: (120, 32), keys: "", args: &[], light: false },
     Shot {
         name: "room-light",
