@@ -8,12 +8,12 @@
 mod ca;
 mod credentials;
 mod file;
+mod project;
 mod reach;
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::fs;
-use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -204,7 +204,7 @@ impl Config {
         let folders = Folders::find(around)?;
         let (settings, faults) = file::settings(&folders.settings());
         let mut warnings = Vec::new();
-        let repository = repository_project(&around.folder, &mut warnings);
+        let repository = project::of_repository(&around.folder, &mut warnings);
 
         let asked = match (&reach.server, around.text("PRICKLE_SERVER")?) {
             (Some(text), _) => Some(server(text, "--server")?),
@@ -236,7 +236,7 @@ impl Config {
             local,
             local_port,
             project,
-            folder_project: folder_project(&around.folder),
+            folder_project: project::of_folder(&around.folder),
             whose: format!("person --owner {}", user.as_ref().map_or("OWNER", Slug::as_str)),
             user,
             warnings,
@@ -495,41 +495,4 @@ fn local_port(around: &Surroundings, settings: &Settings) -> Result<Result<u16, 
             .map_err(|_| format!("PRICKLE_LOCAL_PORT is {}, but {}", shown::line(text), file::LOCAL_PORT)),
         None => Ok(settings.local_port.unwrap_or(Server::local().port())),
     })
-}
-
-/// What the repository around `folder` is called, by its folder's name; a worktree is of the repository that it was
-/// made from.
-fn folder_project(folder: &Path) -> Slug {
-    let root = folder.ancestors().find(|dir| dir.join(".git").exists());
-    let root = root.map(|root| main_worktree(root).unwrap_or_else(|| root.to_owned()));
-    let name = root.as_deref().and_then(Path::file_name).and_then(|name| Slug::near(&name.to_string_lossy()));
-    name.unwrap_or_else(Slug::fallback)
-}
-
-/// The main worktree of the repository that `root` is a linked one of, by what git writes into its `.git` file:
-/// `gitdir: /path/to/main/.git/worktrees/NAME`.
-fn main_worktree(root: &Path) -> Option<PathBuf> {
-    const LONGEST: u64 = 8 * 1024;
-    let mut text = String::new();
-    let file =
-        fs::File::open(root.join(".git")).ok().filter(|file| file.metadata().is_ok_and(|m| m.is_file()))?;
-    file.take(LONGEST).read_to_string(&mut text).ok()?;
-    let git = root.join(text.strip_prefix("gitdir:")?.trim());
-    let worktrees = git.parent().filter(|dir| dir.ends_with(".git/worktrees"))?;
-    Some(worktrees.parent()?.parent()?.to_owned())
-}
-
-/// The project that the nearest `.prickle.toml` names. The file comes with a repository, from anyone: it may
-/// say nothing else, least of all where a key should go, and a fault in it stops nothing.
-fn repository_project(folder: &Path, warnings: &mut Vec<String>) -> Option<Slug> {
-    const LARGEST: u64 = 64 * 1024;
-    let path = folder.ancestors().map(|dir| dir.join(".prickle.toml")).find(|path| path.is_file())?;
-    let mut text = String::new();
-    let read = fs::File::open(&path).and_then(|file| file.take(LARGEST).read_to_string(&mut text));
-    if let Err(error) = read {
-        let path = shown::line(&path.display().to_string());
-        warnings.push(format!("{path} can't be read ({}) and is ignored", error.kind()));
-        return None;
-    }
-    file::repository(&path, &text, warnings)
 }
