@@ -125,7 +125,7 @@ def check_app(checks, run, way):
     printed = terminal.screen(f"connect-{word}")
     if not checks.that(f"{word}: connect says what to do", told, printed):
         return
-    who = re.search(r"(\S+/\S+) may now report to (\S+)\. Its key is in (\S+)", printed)
+    who = re.search(r"(\S+/\S+) may now report to (\S+)\.\s+Its key is in (\S+)", printed)
     checks.that(f"{word}: it names agent and room", who and who[1].endswith(f"/{word}") and who[2] == PROJECT, printed)
     (_, setup), (reading, lines), (_, start) = steps(printed)
     if not checks.that(f"{word}: three steps, each with its lines", setup and lines and len(start) == 1, printed):
