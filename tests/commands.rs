@@ -6,12 +6,13 @@ mod common;
 use std::fs;
 use std::io::{BufRead, BufReader, Read};
 use std::path::Path;
-use std::process::{Child, Command, ExitStatus, Output, Stdio};
+use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::mpsc::{Receiver, channel};
 use std::time::Instant;
 
 use common::PATIENCE;
 use common::child::{Served, prickle};
+use common::ran::Ran;
 use common::room::make_key;
 use rustix::process::Signal;
 use serde_json::{Value, json};
@@ -56,39 +57,6 @@ impl Scene {
 
     fn watch(&self, args: &[&str]) -> Running {
         Running::start(&mut self.command(&self.person, &[&["watch", "website-v2"], args].concat()))
-    }
-}
-
-/// What a command came to.
-#[derive(Debug)]
-struct Ran {
-    code: Option<i32>,
-    out: String,
-    err: String,
-}
-
-impl Ran {
-    fn of(output: Output) -> Self {
-        let text = |bytes| String::from_utf8(bytes).unwrap();
-        Self { code: output.status.code(), out: text(output.stdout), err: text(output.stderr) }
-    }
-
-    /// One line on stdout, nothing on stderr, exit code 0.
-    #[track_caller]
-    fn line(self) -> String {
-        assert_eq!((self.code, self.err.as_str()), (Some(0), ""), "{self:?}");
-        let line = self.out.strip_suffix('\n').unwrap();
-        assert!(!line.contains('\n'), "{line:?}");
-        line.to_owned()
-    }
-
-    /// One line on stderr, nothing on stdout.
-    #[track_caller]
-    fn fault(self, code: i32) -> String {
-        assert_eq!((self.code, self.out.as_str()), (Some(code), ""), "{self:?}");
-        let line = self.err.strip_suffix('\n').unwrap();
-        assert!(!line.contains('\n') && !line.contains("prk_"), "{line:?}");
-        line.strip_prefix("prickle: ").unwrap().to_owned()
     }
 }
 

@@ -10,11 +10,12 @@ use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpListener;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Output, Stdio};
+use std::process::{Child, Command, Stdio};
 use std::sync::mpsc::{Receiver, channel};
 use std::time::{Duration, Instant};
 
 use common::PATIENCE;
+use common::ran::Ran;
 use prickle::server::local::{self, Found};
 use pty::Terminal;
 use rustix::process::{Pid, Signal, getsid, kill_process, test_kill_process};
@@ -64,6 +65,20 @@ impl Machine {
         }))
     }
 
+    /// A command in a terminal, whose folder is the home.
+    fn terminal(&self, typed: &[&str], columns: u16, rows: u16) -> Terminal {
+        let (home, files) = (self.home.path().to_str().unwrap(), self.files());
+        let environment = [
+            ("HOME", home),
+            ("PRICKLE_HOME", files.to_str().unwrap()),
+            ("PRICKLE_LOCAL_PORT", "0"),
+            ("USER", "acme"),
+            ("TERM", "xterm-256color"),
+            ("LANG", "C.UTF-8"),
+        ];
+        Terminal::start(typed, &environment, columns, rows)
+    }
+
     fn watch(&self, args: &[&str]) -> Watching {
         Watching::start(&mut self.command(&[&["watch"], args].concat()))
     }
@@ -94,36 +109,6 @@ impl Machine {
 impl Drop for Machine {
     fn drop(&mut self) {
         let _ = self.command(&["serve", "--stop"]).output();
-    }
-}
-
-/// What a command came to.
-#[derive(Debug)]
-struct Ran {
-    code: Option<i32>,
-    out: String,
-    err: String,
-}
-
-impl Ran {
-    fn of(output: Output) -> Self {
-        let text = |bytes| String::from_utf8(bytes).unwrap();
-        Self { code: output.status.code(), out: text(output.stdout), err: text(output.stderr) }
-    }
-
-    #[track_caller]
-    fn fine(self) -> String {
-        assert_eq!(self.code, Some(0), "{self:?}");
-        self.out
-    }
-
-    /// One sentence on stderr, nothing on stdout, never a token.
-    #[track_caller]
-    fn fault(self, code: i32) -> String {
-        assert_eq!((self.code, self.out.as_str()), (Some(code), ""), "{self:?}");
-        let line = self.err.strip_suffix('\n').unwrap().strip_prefix("prickle: ").unwrap();
-        assert!(!line.contains('\n') && !line.contains("prk_"), "{line:?}");
-        line.to_owned()
     }
 }
 
@@ -569,17 +554,8 @@ fn a_room_of_others_makes_its_keys_itself() {
 #[test]
 fn from_nothing_to_the_first_pulse_both_terminals_say_how_far_it_is() {
     let machine = Machine::new();
-    let (home, files) = (machine.home.path().to_str().unwrap(), machine.files());
-    let environment = [
-        ("HOME", home),
-        ("PRICKLE_HOME", files.to_str().unwrap()),
-        ("PRICKLE_LOCAL_PORT", "0"),
-        ("USER", "acme"),
-        ("TERM", "xterm-256color"),
-        ("LANG", "C.UTF-8"),
-    ];
     let program = env!("CARGO_BIN_EXE_prickle");
-    let mut watch = Terminal::start(&[program, "watch", "website-v2"], &environment, 80, 24);
+    let mut watch = machine.terminal(&[program, "watch", "website-v2"], 80, 24);
     // The terminal's folder is the home, which is no repository: so the commands name the room.
     watch.wait_for_all(&[
         "This is your room website-v2. Nobody is in it yet.",
@@ -588,11 +564,11 @@ fn from_nothing_to_the_first_pulse_both_terminals_say_how_far_it_is() {
         "· an agent's key        not yet: let an agent in",
     ]);
     let typed = [program, "connect", "claude-code", "--project", "website-v2"];
-    let mut connect = Terminal::start(&typed, &environment, 80, 40);
+    let mut connect = machine.terminal(&typed, 80, 40);
     connect.wait_for("Waiting for its first pulse");
     watch.wait_for_all(&["✓ acme/claude-code", "· it called the room    not yet"]);
 
-    let token = fs::read_to_string(files.join("keys/acme/claude-code")).unwrap();
+    let token = fs::read_to_string(machine.files().join("keys/acme/claude-code")).unwrap();
     let caller = common::caller::Caller::new(machine.notice()["address"].as_str().unwrap());
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
     runtime.block_on(async {
@@ -612,7 +588,7 @@ fn from_nothing_to_the_first_pulse_both_terminals_say_how_far_it_is() {
     assert_eq!(watch.wait_exit().exit_code(), 0);
 
     // Given again, there is nothing to wait for.
-    let mut again = Terminal::start(&typed, &environment, 80, 40);
+    let mut again = machine.terminal(&typed, 80, 40);
     again.wait_for("It last reported at ");
     assert_eq!(again.wait_exit().exit_code(), 0);
 }
@@ -620,17 +596,8 @@ fn from_nothing_to_the_first_pulse_both_terminals_say_how_far_it_is() {
 #[test]
 fn who_waits_for_an_agent_sends_no_key_to_whoever_has_the_port_next() {
     let machine = Machine::new();
-    let (home, files) = (machine.home.path().to_str().unwrap(), machine.files());
-    let environment = [
-        ("HOME", home),
-        ("PRICKLE_HOME", files.to_str().unwrap()),
-        ("PRICKLE_LOCAL_PORT", "0"),
-        ("USER", "acme"),
-        ("TERM", "xterm-256color"),
-        ("LANG", "C.UTF-8"),
-    ];
     let typed = [env!("CARGO_BIN_EXE_prickle"), "connect", "codex"];
-    let mut connect = Terminal::start(&typed, &environment, 80, 40);
+    let mut connect = machine.terminal(&typed, 80, 40);
     connect.wait_for("Waiting for its first pulse");
     let address = machine.notice()["address"].as_str().unwrap().trim_start_matches("http://").to_owned();
     machine.run(&["serve", "--stop"]).fine();

@@ -471,6 +471,20 @@ fn a_room_that_takes_no_reports_says_why_instead_of_live() {
 }
 
 #[test]
+fn a_side_pane_with_rows_to_spare_says_why_nothing_is_heard() {
+    let mut m = model(OFFLINE, look());
+    let tall = text(&mut m, 38, 40);
+    let lines: Vec<&str> = tall.lines().collect();
+    assert_eq!(lines[38].trim(), "connection refused", "{tall}");
+    // The cards come first.
+    assert!(!text(&mut m, 38, 24).contains("connection refused"));
+    // What to do about a clash is not said of what may be over.
+    press(&mut m, "g");
+    let wide = text(&mut m, 120, 32);
+    assert!(wide.contains("was about to remove") && !wide.contains("Tell your agent"), "{wide}");
+}
+
+#[test]
 fn a_newer_rooms_words_are_shown() {
     let mut m = model(LIVE, look());
     let pulse = json!({"agent_id": "acme/builder", "owner": "acme", "project": "website-v2",

@@ -3,6 +3,7 @@
 
 pub mod caller;
 pub mod child;
+pub mod ran;
 pub mod room;
 pub mod watcher;
 

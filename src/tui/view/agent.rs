@@ -110,8 +110,8 @@ fn in_the_way(model: &Model, id: &AgentId, width: usize, dense: bool, out: &mut 
             out.push(Line::from(vec![lead, Span::styled(part, theme.text)]));
         }
         let mut rest = vec![warning::until(conflict, tense, now, model.look.zone)];
-        // What to do is said once, of the worst.
-        if !dense && place == 0 {
+        // What to do is said once, of the worst; and not of what may be over.
+        if !dense && place == 0 && tense == Tense::Present {
             rest.extend(warning::branches(conflict));
             let message = warning::message(conflict, model.owner.as_deref());
             rest.push(format!("{}: {}", message.to, message.text));

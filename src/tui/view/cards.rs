@@ -5,7 +5,7 @@ use ratatui::text::{Line, Span};
 
 use super::paint::Canvas;
 use super::{Parts, as_of, header, mark, text};
-use crate::picture::Agent;
+use crate::picture::{Agent, Connection};
 use crate::tui::model::{Model, Pane};
 use crate::wire::id::AgentId;
 use crate::wire::pulse::Availability;
@@ -138,6 +138,19 @@ pub fn top(model: &Model, area: Rect) -> usize {
     model.list_top.min(at).max(first_beside(model, &agents, at, area)).min(most)
 }
 
+/// Why nothing is heard, below the cards where there are rows for it: the header has no room for it here.
+fn reason(canvas: &mut Canvas<'_>, model: &Model, area: Rect, used: u16) {
+    let Connection::Offline { why, .. } = &model.picture.connection else { return };
+    let said = shown::wrap(&text(model, why), usize::from(area.width).saturating_sub(2));
+    let Some(first) = area.height.checked_sub(u16::try_from(said.len()).unwrap_or(u16::MAX)) else { return };
+    if first <= used {
+        return;
+    }
+    for (row, part) in (first..).zip(said) {
+        canvas.line(area, row, &Line::from(Span::styled(format!(" {part}"), model.look.theme.text)));
+    }
+}
+
 /// Draws the cards under the rule that names the room.
 pub fn draw(canvas: &mut Canvas<'_>, model: &Model, parts: &Parts) {
     let theme = &model.look.theme;
@@ -164,6 +177,7 @@ pub fn draw(canvas: &mut Canvas<'_>, model: &Model, parts: &Parts) {
         }
         row = row.saturating_add(1);
     }
+    reason(canvas, model, parts.list, row);
     let below = agents.len() - top - shown_cards;
     let old = as_of(model);
     let mut hidden = agents[..top].iter().chain(&agents[top + shown_cards..]);
