@@ -6,13 +6,14 @@ use std::path::{Path, PathBuf};
 use anyhow::Context;
 use unicode_width::UnicodeWidthStr;
 
+use super::local::failed;
 use super::{Environment, KeyCommand, KeyCreateArgs, KeyListArgs, KeyRevokeArgs, Reach, room};
 use crate::client::CallError;
 use crate::client::http::Http;
 use crate::config::{Access, Config, Folders, Surroundings, Token};
 use crate::rules::{Kind, Scope};
 use crate::server::clock::Clock;
-use crate::server::store::keys::{Holder, KeyError, KeyRow, KeyStore, NewKey};
+use crate::server::store::keys::{Holder, KeyRow, KeyStore, NewKey};
 use crate::shown;
 use crate::wire::Time;
 use crate::wire::id::{BadId, is_task};
@@ -92,14 +93,6 @@ fn take_back(keys: &mut KeyStore, id: i64) -> anyhow::Result<()> {
     revoked
         .map_err(|e| failed(keys, e))
         .with_context(|| format!("key {id}, whose token nobody has, is still good"))
-}
-
-/// A fault of the database names it and is the machine's; one of the keys is a plain no.
-fn failed(keys: &KeyStore, error: KeyError) -> anyhow::Error {
-    match keys.explained(&error) {
-        Some(database) => usage(database.to_string()),
-        None => error.into(),
-    }
 }
 
 /// What was asked for, or everything that does not fit together in it.
