@@ -72,7 +72,7 @@ pub struct Hooks<'a> {
     /// Give the terminal back, stop, take it again; `false` where nobody could bring us back.
     pub suspend: Box<dyn FnMut() -> io::Result<bool> + Send + 'a>,
     /// Give a text to the clipboard, through the terminal.
-    pub copy: Box<dyn FnMut(&str) -> io::Result<()> + Send + 'a>,
+    pub copy: fn(&str) -> io::Result<()>,
     /// Told before each picture whether nobody is to be seen in a room that is there.
     pub alone: Box<dyn FnMut(bool) + Send + 'a>,
     /// Take the terminal again if a stop from outside has lost it.

@@ -64,7 +64,7 @@ where
             }
             Ok(can)
         }),
-        copy: Box::new(terminal::copy),
+        copy: terminal::copy,
         alone: Box::new(move |alone| {
             tell_alone.send_if_modified(|known| std::mem::replace(known, alone) != alone);
         }),
