@@ -14,6 +14,8 @@ mod keyboard;
 mod leaving;
 #[path = "watch/outage.rs"]
 mod outage;
+#[path = "watch/outside.rs"]
+mod outside;
 #[path = "watch/piped.rs"]
 mod piped;
 #[path = "common/pty.rs"]

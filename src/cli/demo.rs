@@ -40,7 +40,7 @@ pub(super) fn run(args: &DemoArgs) -> anyhow::Result<()> {
         complete(&mut model, &mut feed).await?;
         let result = if on_screen {
             let shown = tokio::select! {
-                shown = screen::open(model, Some(&mut feed), |_| std::future::ready(())) => shown,
+                shown = screen::open(model, Some(&mut feed), screen::title_only(config.as_ref()), |_| std::future::ready(())) => shown,
                 broken = demo.play(began) => broken,
             };
             crate::tui::terminal::restore();

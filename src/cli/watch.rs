@@ -226,7 +226,7 @@ async fn screen(args: &WatchArgs, config: &Config, notice: Option<Notice>) -> an
         agents: None,
     };
     let room = room::Asker::new(local::source(config));
-    screen::open(model, Some(&mut feed), |screen| ask(room, project, screen)).await
+    screen::open(model, Some(&mut feed), screen::wishes(config), |screen| ask(room, project, screen)).await
 }
 
 /// Asks the room whose key watches, until it answers; then, for as long as nobody is to be seen in it, how far
@@ -316,7 +316,7 @@ fn replayed(args: &WatchArgs, config: &Config, recording: Recording) -> anyhow::
             model.themes = look::themes(&args.look, Some(config));
             model.notice = notice;
             recording.heard.into_iter().for_each(|heard| update::heard(&mut model, heard));
-            return screen::open(model, None, nobody).await;
+            return screen::open(model, None, screen::title_only(Some(config)), nobody).await;
         }
         let shift = first - Utc::now();
         let mut feed = Feed::replay(recording.heard, shift);
@@ -324,6 +324,6 @@ fn replayed(args: &WatchArgs, config: &Config, recording: Recording) -> anyhow::
         model.replay = true;
         model.themes = look::themes(&args.look, Some(config));
         model.notice = notice;
-        screen::open(model, Some(&mut feed), nobody).await
+        screen::open(model, Some(&mut feed), screen::title_only(Some(config)), nobody).await
     })
 }

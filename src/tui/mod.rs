@@ -5,6 +5,8 @@
 
 pub mod keys;
 pub mod model;
+mod notify;
+pub mod outside;
 pub mod session;
 mod sixteen;
 pub mod terminal;
@@ -23,6 +25,7 @@ use ratatui::layout::Rect;
 use tokio::sync::mpsc;
 
 use self::model::Model;
+use self::outside::Outside;
 use self::terminal::Screen;
 use self::update::Effect;
 use crate::client::feed::Feed;
@@ -42,6 +45,8 @@ pub enum Signal {
     Server(String),
     /// How far the owner's agents have come on their way into the room.
     Agents(Box<Agents>),
+    /// Something that the user should know.
+    Notice(String),
     /// A signal with this number asks us to end.
     End(i32),
     /// SIGTSTP: stop, as Ctrl-Z does.
@@ -64,11 +69,13 @@ pub enum Ended {
 }
 
 /// What the loop needs of the real terminal; a test passes its own.
-pub struct Hooks<'a> {
+pub struct Hooks<'a, B> {
     /// Columns and rows now.
     pub size: Box<dyn FnMut() -> (u16, u16) + Send + 'a>,
     /// Give the terminal back, stop, take it again; `false` where nobody could bring us back.
     pub suspend: Box<dyn FnMut() -> io::Result<bool> + Send + 'a>,
+    /// Write these bytes ahead of the next picture.
+    pub beside: Box<dyn FnMut(&mut B, &[u8]) -> io::Result<()> + Send + 'a>,
     /// Told before each picture whether nobody is to be seen in a room that is there.
     pub alone: Box<dyn FnMut(bool) + Send + 'a>,
     /// Take the terminal again if a stop from outside has lost it.
@@ -82,7 +89,8 @@ pub async fn run<B, I>(
     mut input: I,
     mut signals: mpsc::Receiver<Signal>,
     screen: &mut Screen<B>,
-    mut hooks: Hooks<'_>,
+    outside: &mut Outside,
+    mut hooks: Hooks<'_, B>,
 ) -> io::Result<Ended>
 where
     B: Backend,
@@ -104,7 +112,15 @@ where
             let mut picture = Buffer::empty(Rect::new(0, 0, size.0, size.1));
             (hooks.alone)(!model.is_old() && model.picture.is_whole() && model.picture.agents().len() == 0);
             view::draw(model, &mut picture);
+            outside.look(model);
+            let beside = outside.take();
+            if !beside.is_empty() {
+                (hooks.beside)(screen.backend_mut(), &beside)?;
+            }
             screen.show(picture)?;
+            if !beside.is_empty() {
+                screen.flush()?; // where the picture is the old one, nothing else was written
+            }
             drawn = Some(Instant::now());
             pending = false;
         }
@@ -114,6 +130,7 @@ where
             event = input.next(), if input_open => match event {
                 Some(Ok(event)) => {
                     failures = 0;
+                    outside.event(&event);
                     effect = update::event(model, &event);
                 }
                 // A terminal that is gone is noticed elsewhere; one odd answer of it is no reason to end.
@@ -139,7 +156,9 @@ where
                 Some(Signal::Continue) => {
                     (hooks.retake)()?;
                     screen.forget();
+                    outside.forget();
                 }
+                Some(Signal::Notice(notice)) => update::notice(model, notice),
                 Some(Signal::Owner(owner)) => update::owner(model, owner),
                 Some(Signal::Server(server)) => update::server(model, server),
                 Some(Signal::Agents(agents)) => update::agents(model, *agents),
@@ -161,6 +180,7 @@ where
             Some(Effect::Suspend) => {
                 if (hooks.suspend)()? {
                     screen.forget();
+                    outside.forget();
                 } else {
                     let why = "no shell with job control here: nothing could bring this back";
                     update::notice(model, why.into());
