@@ -19,7 +19,7 @@ use std::sync::Arc;
 use self::ca::Ca;
 pub use self::credentials::Place;
 use self::file::Settings;
-pub use self::file::{Ambiguous, Colors, Remapped};
+pub use self::file::{Ambiguous, Colors};
 pub use self::reach::{Environment, Reach};
 pub use self::surroundings::{Folders, Surroundings};
 pub use crate::alarm::How;
@@ -28,6 +28,7 @@ use crate::client::words::{self, Trouble};
 pub use crate::client::{Access, Server, Token};
 use crate::shown;
 use crate::wire::id::{AgentId, Slug};
+pub use crate::written::Remapped;
 
 /// Where the key for the server is read from, each time that it is needed.
 #[derive(Debug, Clone)]

@@ -13,7 +13,7 @@ use crate::alarm::How;
 use crate::client::{BadServer, Server};
 use crate::shown;
 use crate::wire::id::Slug;
-use crate::written::{excerpt, line, parse};
+use crate::written::{Remapped, excerpt, line, parse};
 
 /// How wide the terminal draws the characters whose width Unicode leaves open.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -62,18 +62,6 @@ pub(super) struct Settings {
     pub(super) title: Option<bool>,
     pub(super) notify: Option<How>,
     pub(super) keys: Vec<Remapped>,
-}
-
-/// A line of `[keys]`: the keys that one action is to have. Names are as they were written; what they mean is the
-/// screen's to say.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Remapped {
-    /// The action's name.
-    pub action: String,
-    /// The keys' names, with the place of each; none: the action has no key.
-    pub keys: Vec<(String, String)>,
-    /// Where it stands, as `FILE, line N`, safe to show.
-    pub place: String,
 }
 
 /// What the local room's port must be.
