@@ -3,10 +3,12 @@
 //! [`model`] is everything shown, [`update`] the only one to change it, [`view`] a pure function of it. Only this
 //! file, [`session`] and [`terminal`] touch the terminal; slow things are the client's, and reach the loop as news.
 
+mod choice;
 pub mod keys;
 pub mod model;
 mod notify;
 pub mod outside;
+mod seen;
 pub mod session;
 mod sixteen;
 pub mod terminal;
@@ -175,6 +177,13 @@ where
             Some(Effect::Retry) => {
                 if let Some(feed) = feed.as_deref() {
                     feed.retry_now();
+                }
+            }
+            Some(Effect::Copy(text)) => {
+                match outside.copy(&text) {
+                    // Whether it arrives, no terminal tells.
+                    Ok(()) => model.did = Some("sent to the clipboard".into()),
+                    Err(why) => update::notice(model, why),
                 }
             }
             Some(Effect::Suspend) => {

@@ -66,7 +66,7 @@ impl Outside {
             }
         }
         if self.wishes.notify != How::Off {
-            let picture = &model.picture;
+            let picture = model.present();
             let now = picture.room_time(model.watch.now());
             // Also while somebody looks: what they have seen begin is not to be told later.
             let begun = self.alarms.look(picture, model.owner.as_deref(), now);
@@ -126,7 +126,7 @@ impl Outside {
 
 /// The terminal's title: what needs a person first, since titles are cut at their end.
 fn title(model: &Model) -> String {
-    let picture = &model.picture;
+    let picture = model.present();
     let line = Summary::of(picture, picture.room_time(model.watch.now())).line();
     let line = model.look.glyphs.tell(&line).into_owned();
     shown::cut(&line, TITLE_MAX, model.look.glyphs.end()).into_owned()

@@ -84,8 +84,8 @@ where
         super::run(&mut model, feed, EventStream::new(), signals, &mut screen, &mut outside, hooks).await;
     terminal::restore();
     match ended {
-        Ok(Ended::Quit) => Ok(match model.picture.connection {
-            Connection::Refused { why, .. } => Ended::Refused(why),
+        Ok(Ended::Quit) => Ok(match &model.present().connection {
+            Connection::Refused { why, .. } => Ended::Refused(why.clone()),
             _ => Ended::Quit,
         }),
         // The terminal is gone: that is its hang-up, whichever of the two was noticed first.

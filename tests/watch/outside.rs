@@ -12,8 +12,8 @@ use crate::pty::Terminal;
 
 /// The operating system commands with this number, in order: what stands between `ESC ] N ;` and BEL.
 pub fn commands(raw: &str, number: &str) -> Vec<String> {
-    let starts = raw.split(&format!("\x1b]{number};")).skip(1);
-    starts.map(|rest| rest.split('\x07').next().unwrap().to_owned()).collect()
+    let start = format!("\x1b]{number};");
+    raw.split(&start).skip(1).map(|rest| rest.split('\x07').next().unwrap().to_owned()).collect()
 }
 
 /// The titles that were set, in order; none in a row twice.

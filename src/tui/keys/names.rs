@@ -76,7 +76,9 @@ impl Keys {
         for (action, key, place) in changed {
             if let Some(other) = keys.other(action, key) {
                 let key = key.name();
-                faults.push(format!("{place}: {action} = {key}: that is the key of {other} too; give {other} another"));
+                faults.push(format!(
+                    "{place}: {action} = {key}: that is the key of {other} too; give {other} another"
+                ));
             }
         }
         if faults.is_empty() { Ok(keys) } else { Err(faults) }
@@ -85,7 +87,8 @@ impl Keys {
     /// Another action that has the key in a view of this one.
     fn other(&self, action: &str, key: Key) -> Option<&'static str> {
         let own = || TABLE.iter().filter(|binding| binding.name == action);
-        let meets = |other: &Binding| own().any(|binding| binding.at.iter().any(|view| other.at.contains(view)));
+        let meets =
+            |other: &Binding| own().any(|binding| binding.at.iter().any(|view| other.at.contains(view)));
         let mut rows = self.rows();
         rows.find(|(other, keys)| other.name != action && keys.contains(&key) && meets(other))
             .map(|(other, _)| other.name)
@@ -94,7 +97,8 @@ impl Keys {
 
 /// Every action that can have other keys.
 fn names_of_actions() -> Vec<&'static str> {
-    let mut names: Vec<&str> = TABLE.iter().map(|binding| binding.name).filter(|name| *name != FIXED).collect();
+    let mut names: Vec<&str> =
+        TABLE.iter().map(|binding| binding.name).filter(|name| *name != FIXED).collect();
     names.dedup();
     names
 }
@@ -116,7 +120,8 @@ fn read(name: &str) -> Result<Key, String> {
     if let Some((_, code)) = NAMED.iter().find(|(known, _)| *known == name) {
         return Ok(Key(KeyModifiers::NONE, *code));
     }
-    if let Some(number) = name.strip_prefix('f').and_then(|n| n.parse().ok()).filter(|n| (1..=12).contains(n)) {
+    if let Some(number) = name.strip_prefix('f').and_then(|n| n.parse().ok()).filter(|n| (1..=12).contains(n))
+    {
         return Ok(Key(KeyModifiers::NONE, KeyCode::F(number)));
     }
     if name.starts_with("alt-") || name.starts_with("meta-") {
@@ -136,8 +141,10 @@ fn read(name: &str) -> Result<Key, String> {
 /// What keys there are.
 fn known() -> String {
     let names: Vec<&str> = NAMED.iter().map(|(name, _)| *name).collect();
-    format!("there is no such key; there are letters (a capital for Shift) and signs, ctrl- with a letter, {}, f1 to f12",
-        names.join(", "))
+    format!(
+        "there is no such key; there are letters (a capital for Shift) and signs, ctrl- with a letter, {}, f1 to f12",
+        names.join(", ")
+    )
 }
 
 #[cfg(test)]
