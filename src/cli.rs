@@ -21,8 +21,13 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 
 use crate::config::Colors;
 pub use crate::config::{Environment, Reach};
+use crate::tui::keys;
 use crate::wire::Time;
 use crate::wire::id::{AgentId, Slug, without_tokens};
+
+/// How a watch tells the room without a terminal.
+const PIPED: &str =
+    "Without a terminal on stdin and stdout the room is told as plain sentences, as with --plain.";
 
 /// A signal ended the program after it had tidied up: the exit code is 128 + its number.
 #[derive(Debug, thiserror::Error)]
@@ -103,9 +108,7 @@ pub enum Layout {
 }
 
 #[derive(Debug, Args)]
-#[command(
-    after_help = "Without a terminal on stdin and stdout the room is told as plain sentences, as with --plain."
-)]
+#[command(after_help = PIPED, after_long_help = format!("{PIPED}\n\n{}", keys::listed()))]
 struct WatchArgs {
     /// The room [env: PRICKLE_PROJECT]
     project: Option<Slug>,
