@@ -110,3 +110,33 @@ pub fn needs_you(picture: &Picture, owner: Option<&str>, now: Time) -> usize {
     };
     failed + clashes
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn summary(state: State) -> Summary {
+        let project = "website-v2".into();
+        Summary { project, state, agents: 9, working: 3, stale: 1, failed: 2, clashes: 1, crowded: false }
+    }
+
+    #[test]
+    fn what_needs_a_person_comes_first() {
+        let live = summary(State::Live);
+        assert_eq!(live.line(), "! 2 failed · ≠ 1 clash · 3 of 9 working · website-v2");
+        let crowd = Summary { failed: 0, clashes: 2000, crowded: true, ..live.clone() };
+        assert_eq!(crowd.line(), "≠ ≥ 2000 clashes · 3 of 9 working · website-v2");
+        let calm = Summary { failed: 0, clashes: 0, ..live.clone() };
+        assert_eq!(calm.line(), "3 of 9 working · website-v2");
+        let empty = Summary { agents: 0, working: 0, ..calm };
+        assert_eq!(empty.line(), "no agents yet · website-v2");
+    }
+
+    #[test]
+    fn without_a_connection_nothing_is_counted() {
+        let offline = summary(State::Offline("connection refused".into()));
+        assert_eq!(offline.line(), "website-v2 offline (connection refused)");
+        assert_eq!(summary(State::Connecting).line(), "website-v2 connecting");
+        assert_eq!(summary(State::Refused).line(), "website-v2 refused");
+    }
+}

@@ -131,3 +131,33 @@ fn title(model: &Model) -> String {
     let line = model.look.glyphs.tell(&line).into_owned();
     shown::cut(&line, TITLE_MAX, model.look.glyphs.end()).into_owned()
 }
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use super::*;
+
+    fn copied(text: &str) -> Result<Vec<u8>, String> {
+        let mut outside = Outside::default();
+        outside.copy(text)?;
+        Ok(outside.take())
+    }
+
+    #[test]
+    fn a_text_for_the_clipboard_is_one_safe_line() {
+        assert_eq!(copied("claude auth login").unwrap(), b"\x1b]52;c;Y2xhdWRlIGF1dGggbG9naW4=\x07");
+        assert_eq!(copied("料金").unwrap(), b"\x1b]52;c;5paZ6YeR\x07");
+        let hostile = copied("ls\nrm -r x\r\u{1b}]52;c;aGk=\u{7}\u{202e}").unwrap();
+        let coded = hostile.strip_prefix(b"\x1b]52;c;").unwrap().strip_suffix(b"\x07").unwrap();
+        assert_eq!(STANDARD.decode(coded).unwrap(), "ls·rm -r x··<U+202E>".as_bytes());
+    }
+
+    #[test]
+    fn a_text_that_a_terminal_would_cut_is_refused() {
+        assert_eq!(copied(&"a".repeat(COPY_MAX)).unwrap().len(), 100_000);
+        assert_eq!(
+            copied(&"a".repeat(COPY_MAX + 1)).unwrap_err(),
+            "too long for a terminal's clipboard: 74 kB"
+        );
+    }
+}

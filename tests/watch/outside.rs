@@ -4,6 +4,8 @@
 use std::fs;
 use std::path::PathBuf;
 
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
 use serde_json::{Value, json};
 
 use super::foreign::assert_only_ours;
@@ -45,6 +47,11 @@ fn failure() -> Value {
     json!({"run_failure": {"class": "auth", "step": "claude_code_sign_in"}, "task_id": "t-1"})
 }
 
+/// What a runner says after a run that went well.
+fn cleared() -> Value {
+    json!({"clear_run_failure": true, "task_id": "t-1"})
+}
+
 #[test]
 fn the_title_says_what_needs_a_person_and_is_given_back() {
     let (mut stage, claude) = Stage::with_claude();
@@ -60,7 +67,10 @@ fn the_title_says_what_needs_a_person_and_is_given_back() {
         json!({"doing": "Fixing it", "intent": {"kind": "change", "paths": ["src/auth/login.rs"]}}),
     );
     wait_for_title(&mut watch, "≠ 1 clash · 2 of 2 working · website-v2");
-    stage.says(&fixer, json!({"doing": "Fixing it", "task_id": "t-1"}));
+    stage.says(
+        &fixer,
+        json!({"doing": "Fixing it", "task_id": "t-1", "intent": {"kind": "change", "paths": ["src/auth/login.rs"]}}),
+    );
     stage.says(&fixer, failure());
     wait_for_title(&mut watch, "! 1 failed · ≠ 1 clash · 1 of 2 working · website-v2");
     stage.room.kill9();
@@ -134,8 +144,8 @@ fn calling(how: &str) -> (Stage, super::Agent, Terminal) {
     stage.says(&old, json!({"doing": "Signing in", "task_id": "t-1"}));
     stage.says(&old, failure());
     settings(&stage, &format!("notify = {how}\n"));
-    let mut watch = stage.watch(100, 24);
-    watch.wait_for_all(&["1 failed", "Writing the hero copy", "live"]);
+    let mut watch = stage.watch(120, 36); // high enough for the activity
+    watch.wait_for_all(&["1 failed", "claude     working", "live"]);
     assert!(watch.raw_text().contains("\x1b[?1004h"), "the terminal is to tell who looks");
     (stage, claude, watch)
 }
@@ -155,7 +165,7 @@ fn the_bell_rings_once_for_what_begins_while_nobody_looks() {
     watch.wait_for("3 failed");
     assert_eq!(bells(&watch), 0, "what was seen, and what is others', calls nobody");
 
-    stage.says(&claude, json!({"doing": "Signed in again", "run_failure": null, "task_id": "t-1"}));
+    stage.says(&claude, cleared());
     watch.wait_for("2 failed");
     stage.says(&claude, failure());
     watch.wait_for("3 failed");
@@ -179,7 +189,7 @@ fn the_bell_rings_once_for_what_begins_while_nobody_looks() {
     stage.says(&claude, remove);
     stage.says(&other, change.clone());
     watch.wait_until("the bell", |watch| watch.text().contains("≠ 1 clash") && bells(watch) == 2);
-    stage.says(&other, json!({"doing": "Something else", "intent": null}));
+    stage.says(&other, json!({"doing": "Something else"}));
     watch.wait_without("≠ 1 clash");
     stage.says(&other, change);
     watch.wait_until("the bell", |watch| watch.text().contains("≠ 1 clash") && bells(watch) == 3);
@@ -264,7 +274,7 @@ fn a_command_that_fails_is_said_once() {
         watch.wait_for(said);
         watch.send("j");
         watch.wait_without(said);
-        stage.says(&claude, json!({"doing": "Again", "run_failure": null}));
+        stage.says(&claude, cleared());
         watch.wait_for("1 failed");
         stage.says(&claude, failure());
         watch.wait_for("2 failed");
@@ -277,4 +287,56 @@ fn a_command_that_fails_is_said_once() {
         assert!(!watch.text().contains(said));
         quit(&mut watch);
     }
+}
+
+#[test]
+fn a_copy_goes_through_the_terminal_and_says_no_more_than_it_knows() {
+    let (stage, claude) = Stage::with_claude();
+    stage.says(&claude, json!({"doing": "Signing in \u{202e}\u{1b}]52;c;aGk=\u{7}", "task_id": "t-1"}));
+    stage.says(&claude, failure());
+    let mut watch = stage.watch(120, 32);
+    watch.wait_for_all(&["claude auth login", "live"]);
+    watch.send("y");
+    watch.wait_for("sent to the clipboard");
+    watch.send("Y");
+    watch.wait_until("two copies", |watch| commands(&watch.raw_text(), "52").len() == 2);
+    quit(&mut watch);
+    let copies = commands(&watch.raw_text(), "52");
+    let texts: Vec<String> = copies
+        .iter()
+        .map(|copy| STANDARD.decode(copy.strip_prefix("c;").unwrap()).unwrap())
+        .map(|bytes| String::from_utf8(bytes).unwrap())
+        .collect();
+    assert_eq!(copies[0], "c;Y2xhdWRlIGF1dGggbG9naW4=");
+    assert_eq!(texts[0], "claude auth login");
+    let row: Value = serde_json::from_str(&texts[1]).unwrap();
+    assert_eq!(row["agent_id"], "acme/claude", "{row}");
+    assert!(!texts[1].contains(['\u{1b}', '\u{7}', '\u{202e}', '\n']), "{:?}", texts[1]);
+}
+
+#[test]
+fn keys_of_ones_own_work_and_are_named_instead_of_the_usual_ones() {
+    let (stage, _) = Stage::with_claude();
+    settings(&stage, "[keys]\nhelp = [\"f1\", \"H\"]\nquit = \"ctrl-x\"\ntheme = []\n");
+    let mut watch = stage.watch(80, 24);
+    watch.wait_for_all(&["Writing the hero copy", "Ctrl-x quit", "F1 help"]);
+    watch.send("q?t"); // not any more
+    for key in ["\x1bOP", "H"] {
+        watch.send(key);
+        watch.wait_for("Keys in the Room");
+        watch.send(key);
+        watch.wait_without("Keys in the Room");
+    }
+    assert!(!watch.text().contains("theme "));
+    watch.send("\x18");
+    assert_eq!(watch.wait_exit().exit_code(), 0);
+    // With a fault the usual keys are there, and it is said why.
+    settings(&stage, "[keys]\nhelp = \"j\"\n");
+    let mut watch = stage.watch(140, 32);
+    watch.wait_for("line 2: help = j: that is the key of down too; give down another");
+    watch.send("?");
+    watch.wait_for("Keys in the Room");
+    watch.send("?");
+    watch.wait_without("Keys in the Room");
+    quit(&mut watch);
 }

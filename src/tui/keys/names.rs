@@ -97,10 +97,7 @@ impl Keys {
 
 /// Every action that can have other keys.
 fn names_of_actions() -> Vec<&'static str> {
-    let mut names: Vec<&str> =
-        TABLE.iter().map(|binding| binding.name).filter(|name| *name != FIXED).collect();
-    names.dedup();
-    names
+    super::named_once().map(|binding| binding.name).filter(|name| *name != FIXED).collect()
 }
 
 /// A key by its name; the error says what is right instead.
