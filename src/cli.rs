@@ -88,6 +88,9 @@ pub struct Look {
     /// Draw with ASCII characters only
     #[arg(long)]
     pub ascii: bool,
+    /// Draw with Unicode characters, whatever locale and settings say
+    #[arg(long, conflicts_with = "ascii")]
+    pub unicode: bool,
     /// A theme that `prickle theme list` shows [env: PRICKLE_THEME] [default: terminal]
     #[arg(long, value_name = "NAME")]
     pub theme: Option<String>,

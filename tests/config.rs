@@ -526,7 +526,7 @@ fn a_fault_in_the_keys_names_file_line_value_and_what_is_right() {
         ("help = \"j\"", "line 2: help = j: that is the key of down too; give down another"),
         (
             "help = \"h\"\nback = \"esc\"\nquit = \"esc\"",
-            "line 4: quit = Esc: that is the key of back too; give back another",
+            "line 3: back = esc: that is the key of quit too; give quit another",
         ),
         ("help = \"H\"\nquit = \"H\"", "line 2: help = H: that is the key of quit too; give quit another"),
     ] {

@@ -22,6 +22,8 @@ mod piped;
 mod pty;
 #[path = "watch/shell.rs"]
 mod shell;
+#[path = "watch/signs.rs"]
+mod signs;
 #[path = "watch/sizes.rs"]
 mod sizes;
 

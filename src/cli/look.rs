@@ -33,7 +33,7 @@ pub(super) fn from(look: &Look, config: Option<&Config>) -> (model::Look, Option
     let wide = config.is_some_and(|config| config.ambiguous == Ambiguous::Wide);
     let look = model::Look {
         theme,
-        glyphs: if look.ascii || wide || !utf8 { Glyphs::Ascii } else { Glyphs::Unicode },
+        glyphs: if look.unicode || !(look.ascii || wide || !utf8) { Glyphs::Unicode } else { Glyphs::Ascii },
         layout: look.layout.map(|layout| match layout {
             Layout::Columns => model::Layout::Columns,
             Layout::Stacked => model::Layout::Stacked,

@@ -49,7 +49,7 @@ impl Keys {
         let mut keys = Self::default();
         let mut faults = Vec::new();
         // Where each changed key of an action stands, to say it of one that is taken already.
-        let mut changed: Vec<(&str, Key, &str)> = Vec::new();
+        let mut changed = Vec::new();
         for Remapped { action, keys: names, place } in changes {
             if action == FIXED || !TABLE.iter().any(|binding| binding.name == action) {
                 let known = names_of_actions().join(", ");
@@ -62,7 +62,7 @@ impl Keys {
                     Ok(key) if new.contains(&key) => {}
                     Ok(key) => {
                         new.push(key);
-                        changed.push((action, key, place));
+                        changed.push((action, key, name, place));
                     }
                     Err(why) => faults.push(format!("{place}: {action} = {}: {why}", short(name))),
                 }
@@ -73,11 +73,11 @@ impl Keys {
                 }
             }
         }
-        for (action, key, place) in changed {
+        for (action, key, name, place) in changed {
             if let Some(other) = keys.other(action, key) {
-                let key = key.name();
+                let name = short(name);
                 faults.push(format!(
-                    "{place}: {action} = {key}: that is the key of {other} too; give {other} another"
+                    "{place}: {action} = {name}: that is the key of {other} too; give {other} another"
                 ));
             }
         }
