@@ -77,7 +77,7 @@ pub struct Hooks<'a, B> {
     /// Give the terminal back, stop, take it again; `false` where nobody could bring us back.
     pub suspend: Box<dyn FnMut() -> io::Result<bool> + Send + 'a>,
     /// Write these bytes ahead of the next picture.
-    pub beside: Box<dyn FnMut(&mut B, &[u8]) -> io::Result<()> + Send + 'a>,
+    pub beside: fn(&mut B, &[u8]) -> io::Result<()>,
     /// Told before each picture whether nobody is to be seen in a room that is there.
     pub alone: Box<dyn FnMut(bool) + Send + 'a>,
     /// Take the terminal again if a stop from outside has lost it.

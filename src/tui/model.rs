@@ -245,13 +245,12 @@ impl Model {
 
     /// Makes the picture stand still, or shows what has happened meanwhile.
     pub(super) fn freeze(&mut self) {
-        match self.behind.take() {
-            Some(behind) => self.picture = behind.picture,
-            None => {
-                let (picture, at) = (self.picture.clone(), self.watch.now());
-                let happened = picture.happened();
-                self.behind = Some(Box::new(Behind { picture, at, happened }));
-            }
+        if let Some(behind) = self.behind.take() {
+            self.picture = behind.picture;
+        } else {
+            let (picture, at) = (self.picture.clone(), self.watch.now());
+            let happened = picture.happened();
+            self.behind = Some(Box::new(Behind { picture, at, happened }));
         }
     }
 

@@ -77,7 +77,7 @@ where
         alone: Box::new(move |alone| {
             tell_alone.send_if_modified(|known| std::mem::replace(known, alone) != alone);
         }),
-        beside: Box::new(|backend: &mut CrosstermBackend<_>, bytes| backend.write_all(bytes)),
+        beside: |backend: &mut CrosstermBackend<_>, bytes| backend.write_all(bytes),
         retake: Box::new(terminal::retake),
     };
     let ended =
