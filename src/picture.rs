@@ -6,6 +6,7 @@ use std::sync::Arc;
 use chrono::TimeDelta;
 
 use crate::conflict::{Conflict, Ended, Radar};
+use crate::trouble::{self, Trouble};
 use crate::wire::Time;
 use crate::wire::feed::Frame;
 use crate::wire::id::AgentId;
@@ -180,6 +181,7 @@ pub struct Picture {
     pub stale_after: TimeDelta,
     agents: BTreeMap<AgentId, Agent>,
     radar: Radar,
+    troubles: Vec<Trouble>,
     log: VecDeque<Happening>,
     /// How many happenings the log has ever been told.
     happened: u64,
@@ -214,6 +216,7 @@ impl Picture {
             stale_after: STALE_AFTER,
             agents: BTreeMap::new(),
             radar: Radar::default(),
+            troubles: Vec::new(),
             log: VecDeque::new(),
             happened: 0,
             position: None,
@@ -254,6 +257,11 @@ impl Picture {
     /// One agent.
     pub fn agent(&self, id: &AgentId) -> Option<&Agent> {
         self.agents.get(id)
+    }
+
+    /// The services that fail for several owners, the most owners first.
+    pub fn troubles(&self) -> &[Trouble] {
+        &self.troubles
     }
 
     /// What happened, oldest first, as far as it is remembered.
@@ -382,6 +390,7 @@ impl Picture {
         }
         let pulses = self.agents.values().map(|agent| &agent.pulse);
         let turns = self.radar.replace(pulses, now);
+        self.settle_troubles();
         // What is so on the first look did not happen now.
         if std::mem::replace(&mut self.whole, true) {
             self.tell(turns, Some(now));
@@ -418,6 +427,7 @@ impl Picture {
             }
             history.extend(new.then_some(Happening::Reported { at, before, after }));
         }
+        self.settle_troubles();
         history.into_iter().for_each(|happening| self.note(happening));
     }
 
@@ -428,12 +438,16 @@ impl Picture {
                 let after = Arc::<Pulse>::from(pulse);
                 let old = self.agents.get(&after.agent_id);
                 let before = old.map(|agent| Arc::clone(&agent.pulse));
+                let failing = old.is_some_and(|agent| agent.failed.is_some()) || after.run_failure.is_some();
                 let failed = after.run_failure.as_ref().map(|failure| {
                     old.filter(|a| a.pulse.run_failure.as_ref() == Some(failure) && after.updated_at == at)
                         .and_then(|a| a.failed)
                         .unwrap_or(Since::At(at))
                 });
                 self.agents.insert(after.agent_id.clone(), Agent { pulse: Arc::clone(&after), failed });
+                if failing {
+                    self.settle_troubles();
+                }
                 // Before what was said, what had run out by then.
                 let turns = self.radar.pass(at);
                 self.tell(turns, None);
@@ -443,6 +457,7 @@ impl Picture {
             }
             Frame::Gone { at, agent_id, .. } => {
                 self.agents.remove(&agent_id);
+                self.settle_troubles();
                 let turns = self.radar.pass(at);
                 self.tell(turns, None);
                 let turns = self.radar.gone(&agent_id, at);
@@ -459,6 +474,15 @@ impl Picture {
         if let (Some(position), Some(seq)) = (&mut self.position, seq) {
             position.1 = seq;
         }
+    }
+
+    /// Of a failure that stood before we came it is not known when it began, so it is no part of a trouble.
+    fn settle_troubles(&mut self) {
+        let standing = self.agents.iter().filter_map(|(id, agent)| {
+            let Some(Since::At(at)) = agent.failed else { return None };
+            agent.pulse.run_failure.as_ref().map(|failure| (id, failure, at))
+        });
+        self.troubles = trouble::follow(&self.troubles, standing);
     }
 
     fn note(&mut self, happening: Happening) {

@@ -40,7 +40,7 @@ fn rule(canvas: &mut Canvas<'_>, model: &Model, parts: &Parts, title: &str) {
 }
 
 /// One happening as a line: time, mark, who, what. Nothing for a report that repeats the last one.
-fn line(model: &Model, happening: &Happening) -> Option<Line<'static>> {
+pub(super) fn line(model: &Model, happening: &Happening) -> Option<Line<'static>> {
     let theme = &model.look.theme;
     let zone = model.look.zone;
     let now = model.picture.room_time(model.local());
