@@ -6,7 +6,7 @@
 //! `<U+202E>` and the like. What a script needs stays: right-to-left letters, CJK, combining marks, and joiners
 //! between letters that join. Emoji sequences, whose width terminals disagree on, are reduced to their base.
 //!
-//! [`line()`] makes a text safe; the others measure, cut and wrap texts that are safe already.
+//! [`line()`] makes a text safe, [`json()`] a JSON text; the others measure, cut and wrap texts that are safe already.
 
 use std::borrow::Cow;
 use std::fmt::Write;
@@ -15,6 +15,10 @@ use std::str::Chars;
 
 use unicode_segmentation::UnicodeSegmentation;
 use unicode_width::UnicodeWidthChar;
+
+mod json;
+
+pub use json::json;
 
 /// Stands for something that was taken out.
 const REMOVED: char = '·';

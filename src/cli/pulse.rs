@@ -7,7 +7,6 @@ use serde_json::{Map, Value, json};
 use super::{PulseArgs, Reach, local, room};
 use crate::client::{CallError, mcp};
 use crate::config::Config;
-use crate::report;
 use crate::shown;
 use crate::wire::id::Slug;
 use crate::wire::pulse::Pulse;
@@ -32,7 +31,7 @@ async fn send(args: &PulseArgs, config: &Config) -> anyhow::Result<()> {
         Err(CallError::Refused(text)) => anyhow::bail!(text),
         Err(error) => return Err(room::no_answer(config, error).into()),
     };
-    let line = if args.json { report::json::line(&value.to_string()) } else { holds(&value)? };
+    let line = if args.json { shown::json(&value.to_string()) } else { holds(&value)? };
     writeln!(std::io::stdout(), "{line}")?;
     Ok(())
 }

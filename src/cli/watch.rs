@@ -16,6 +16,7 @@ use crate::picture::{Heard, News, Picture};
 use crate::report::plain::Plain;
 use crate::report::{self, Lines};
 use crate::server::local::Notice;
+use crate::shown;
 use crate::tui::model::{First, Here, Model, Watch};
 use crate::tui::session::Asker;
 use crate::tui::{Signal, session, update};
@@ -76,7 +77,7 @@ async fn once(args: &WatchArgs, config: &Config) -> anyhow::Result<()> {
     });
     let text = text.await.map_err(|error| room::no_answer(config, error))?;
     if args.json {
-        writeln!(std::io::stdout(), "{}", report::json::line(&text))?;
+        writeln!(std::io::stdout(), "{}", shown::json(&text))?;
         return Ok(());
     }
     let snapshot: Snapshot = serde_json::from_str(&text)?;
@@ -97,7 +98,7 @@ async fn frames(args: &WatchArgs, config: &Config) -> anyhow::Result<()> {
     loop {
         tokio::select! {
             biased;
-            Some(frame) = frames.recv() => out.write(&report::json::line(&frame)).await?,
+            Some(frame) = frames.recv() => out.write(&shown::json(&frame)).await?,
             heard = feed.next() => match heard.map(|heard| heard.news) {
                 Some(News::Lost { why, .. }) if !lost => {
                     room::note(&format!("offline: {why}. Trying again until it works."));
@@ -280,7 +281,7 @@ fn replayed(args: &WatchArgs, config: &Config, recording: Recording) -> anyhow::
     if args.json && !args.once {
         let mut out = std::io::stdout().lock();
         for heard in &recording.heard {
-            writeln!(out, "{}", report::json::line(&serde_json::to_string(heard)?))?;
+            writeln!(out, "{}", shown::json(&serde_json::to_string(heard)?))?;
         }
         return Ok(());
     }
@@ -290,7 +291,7 @@ fn replayed(args: &WatchArgs, config: &Config, recording: Recording) -> anyhow::
             let snapshot = report::json::snapshot(&picture, last)
                 .ok_or_else(|| Environment("no picture of the room was recorded by then".into()))?;
             let snapshot = serde_json::to_string(&snapshot)?;
-            writeln!(std::io::stdout(), "{}", report::json::line(&snapshot))?;
+            writeln!(std::io::stdout(), "{}", shown::json(&snapshot))?;
             return Ok(());
         }
         std::io::stdout().write_all(report::plain::once(&picture, last).as_bytes())?;

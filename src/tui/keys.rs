@@ -1,6 +1,8 @@
-//! The one table of keys: it feeds what a key does, the footer, the help and the README.
+//! The one table of keys: it feeds what a key does, the footer, the help, the README and the names in the settings.
 
 use crossterm::event::{KeyCode, KeyEvent, KeyEventKind, KeyModifiers};
+
+use super::model::View;
 
 /// What a key can do.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -21,16 +23,28 @@ pub enum Action {
     PageDown,
     /// A page up.
     PageUp,
-    /// To the next agent with a failure that needs you.
+    /// To the next agent with a failure or a clash that needs you.
     NextNeedsYou,
     /// To the one before.
     LastNeedsYou,
+    /// Another view.
+    Show(View),
     /// The other pane takes the keys.
     OtherPane,
-    /// The agent gets the whole screen.
+    /// The detail beside or below the list is shown, or not.
+    Detail,
+    /// What is selected gets the whole screen.
     Open,
     /// One level back.
     Back,
+    /// The picture stands still, or goes on.
+    Freeze,
+    /// The command, or the message, into the clipboard.
+    Copy,
+    /// The row as JSON into the clipboard.
+    CopyRow,
+    /// A failure or a clash no longer counts as needing you.
+    Seen,
     /// The next theme.
     NextTheme,
     /// Try the connection now.
@@ -43,15 +57,19 @@ pub enum Action {
     Quit,
 }
 
-/// Where a key counts, and where the footer names it.
+/// When a key counts in its views, and the footer names it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum When {
-    /// Everywhere.
+    /// Always.
     Always,
-    /// Where there are agents to move among.
-    Agents,
-    /// In the list.
-    List,
+    /// Where there is something to move among.
+    Rows,
+    /// Where a row is selected, in the list.
+    Row,
+    /// Where the selected row has something to copy.
+    Copies,
+    /// Where the selected row needs somebody, or did until it was marked as seen.
+    Marked,
     /// Where something is the watcher's to mend.
     NeedsYou,
     /// Where there is a level to go back to.
@@ -60,6 +78,8 @@ pub enum When {
     Themes,
     /// While the room does not answer.
     Offline,
+    /// Behind no help, in a room with agents.
+    Looking,
 }
 
 /// A group of the help.
@@ -69,6 +89,10 @@ pub enum Group {
     Move,
     /// Seeing more or less.
     Look,
+    /// What the list holds, and how.
+    List,
+    /// Taking something along.
+    Take,
     /// The program.
     Leave,
 }
@@ -115,11 +139,15 @@ impl Key {
 /// One row of the table.
 #[derive(Debug)]
 pub struct Binding {
-    /// The keys that do it.
+    /// What the settings call it. Rows of one name are one key in several views.
+    pub name: &'static str,
+    /// The keys that do it unless the settings say otherwise.
     pub keys: &'static [Key],
     /// What they do.
     pub action: Action,
-    /// Where.
+    /// In which views.
+    pub at: &'static [View],
+    /// When.
     pub when: When,
     /// Its words in the footer, long and short; none: only the help names it.
     pub foot: Option<(&'static str, &'static str)>,
@@ -129,50 +157,105 @@ pub struct Binding {
     pub group: Group,
 }
 
+const EVERYWHERE: &[View] = &[View::Room, View::Clashes, View::Activity];
+const ROOM: &[View] = &[View::Room];
+const CLASHES: &[View] = &[View::Clashes];
+const ACTIVITY: &[View] = &[View::Activity];
+const BUT_ROOM: &[View] = &[View::Clashes, View::Activity];
+const BUT_CLASHES: &[View] = &[View::Room, View::Activity];
+const BUT_ACTIVITY: &[View] = &[View::Room, View::Clashes];
+
 macro_rules! bind {
-    ([$($key:expr),+], $action:ident, $when:ident, $foot:expr, $help:literal, $group:ident) => {
-        Binding { keys: &[$($key),+], action: Action::$action, when: When::$when, foot: $foot, help: $help, group: Group::$group }
+    ($name:literal, [$($key:expr),+], $action:expr, $at:ident, $when:ident, $foot:expr, $help:literal, $group:ident) => {
+        Binding {
+            name: $name,
+            keys: &[$($key),+],
+            action: { use Action::*; $action },
+            at: $at,
+            when: When::$when,
+            foot: $foot,
+            help: $help,
+            group: Group::$group,
+        }
     };
 }
 
 /// Every key. The footer names them in this order.
 #[rustfmt::skip]
+#[allow(clippy::enum_glob_use)]
 pub const TABLE: &[Binding] = &[
-    bind!([key('r')], Retry, Offline, Some(("retry now", "now")), "connect now", Leave),
-    bind!([named(KeyCode::Esc), key('h'), named(KeyCode::Left), named(KeyCode::Backspace)], Back, Inside, Some(("back", "back")), "one level back", Look),
-    bind!([key('n')], NextNeedsYou, NeedsYou, Some(("next that needs you", "needs you")), "next that needs you", Move),
-    bind!([key('N')], LastNeedsYou, NeedsYou, None, "the one before", Move),
-    bind!([named(KeyCode::Enter), key('l'), named(KeyCode::Right)], Open, List, Some(("open", "open")), "open the agent", Look),
-    bind!([key('j'), named(KeyCode::Down)], Down, Agents, None, "one line down", Move),
-    bind!([key('k'), named(KeyCode::Up)], Up, Agents, None, "one line up", Move),
-    bind!([ctrl('d')], HalfDown, Agents, None, "half a page down", Move),
-    bind!([ctrl('u')], HalfUp, Agents, None, "half a page up", Move),
-    bind!([named(KeyCode::PageDown)], PageDown, Agents, None, "a page down", Move),
-    bind!([named(KeyCode::PageUp)], PageUp, Agents, None, "a page up", Move),
-    bind!([key('g'), named(KeyCode::Home)], Top, Agents, None, "first", Move),
-    bind!([key('G'), named(KeyCode::End)], End, Agents, None, "last", Move),
-    bind!([named(KeyCode::Tab), named(KeyCode::BackTab)], OtherPane, Agents, None, "other pane", Look),
-    bind!([key('t')], NextTheme, Themes, None, "next theme", Look),
-    bind!([key('q')], Quit, Always, Some(("quit", "quit")), "quit", Leave),
-    bind!([ctrl('c')], Quit, Always, None, "quit always", Leave),
-    bind!([ctrl('z')], Suspend, Always, None, "suspend", Leave),
-    bind!([key('?')], Help, Always, Some(("help", "help")), "this help", Look),
+    bind!("retry", [key('r')], Retry, EVERYWHERE, Offline, Some(("retry now", "now")), "connect now", Leave),
+    bind!("back", [named(KeyCode::Esc), key('h'), named(KeyCode::Left), named(KeyCode::Backspace)], Back, EVERYWHERE, Inside, Some(("back", "back")), "one level back", Look),
+    bind!("next", [key('n')], NextNeedsYou, EVERYWHERE, NeedsYou, Some(("next that needs you", "needs you")), "next that needs you", Move),
+    bind!("previous", [key('N')], LastNeedsYou, EVERYWHERE, NeedsYou, None, "the one before", Move),
+    bind!("open", [named(KeyCode::Enter), key('l'), named(KeyCode::Right)], Open, ROOM, Row, Some(("open", "open")), "open the agent", Look),
+    bind!("open", [named(KeyCode::Enter), key('l'), named(KeyCode::Right)], Open, CLASHES, Row, Some(("both agents", "both")), "open the clash", Look),
+    bind!("open", [named(KeyCode::Enter), key('l'), named(KeyCode::Right)], Open, ACTIVITY, Row, Some(("agent", "agent")), "open the agent", Look),
+    bind!("seen", [key('x')], Seen, ROOM, Marked, None, "mark as seen, here only", List),
+    bind!("seen", [key('x')], Seen, CLASHES, Marked, Some(("seen", "seen")), "mark as seen, here only", List),
+    bind!("copy", [key('y')], Copy, CLASHES, Copies, Some(("copy message", "copy")), "copy the message", Take),
+    bind!("room", [key('1')], Show(View::Room), BUT_ROOM, Looking, Some(("room", "room")), "the Room", Look),
+    bind!("clashes", [key('2')], Show(View::Clashes), BUT_CLASHES, Looking, Some(("clashes", "clashes")), "the Clashes", Look),
+    bind!("activity", [key('4')], Show(View::Activity), BUT_ACTIVITY, Looking, Some(("activity", "activity")), "the Activity", Look),
+    bind!("copy", [key('y')], Copy, ROOM, Copies, Some(("copy command", "copy")), "copy the command or the message", Take),
+    bind!("down", [key('j'), named(KeyCode::Down)], Down, EVERYWHERE, Rows, None, "one line down", Move),
+    bind!("up", [key('k'), named(KeyCode::Up)], Up, EVERYWHERE, Rows, None, "one line up", Move),
+    bind!("half-down", [ctrl('d')], HalfDown, EVERYWHERE, Rows, None, "half a page down", Move),
+    bind!("half-up", [ctrl('u')], HalfUp, EVERYWHERE, Rows, None, "half a page up", Move),
+    bind!("page-down", [named(KeyCode::PageDown)], PageDown, EVERYWHERE, Rows, None, "a page down", Move),
+    bind!("page-up", [named(KeyCode::PageUp)], PageUp, EVERYWHERE, Rows, None, "a page up", Move),
+    bind!("top", [key('g'), named(KeyCode::Home)], Top, EVERYWHERE, Rows, None, "first", Move),
+    bind!("end", [key('G'), named(KeyCode::End)], End, EVERYWHERE, Rows, None, "last", Move),
+    bind!("pane", [named(KeyCode::Tab), named(KeyCode::BackTab)], OtherPane, BUT_ACTIVITY, Rows, None, "other pane", Look),
+    bind!("detail", [key('p')], Detail, BUT_ACTIVITY, Looking, None, "detail on, off", Look),
+    bind!("freeze", [key('f')], Freeze, EVERYWHERE, Looking, None, "freeze the picture", Look),
+    bind!("copy-row", [key('Y')], CopyRow, EVERYWHERE, Row, None, "copy the row as JSON", Take),
+    bind!("theme", [key('t')], NextTheme, EVERYWHERE, Themes, None, "next theme", Look),
+    bind!("quit", [key('q')], Quit, EVERYWHERE, Always, Some(("quit", "quit")), "quit", Leave),
+    bind!("quit-always", [ctrl('c')], Quit, EVERYWHERE, Always, None, "quit always", Leave),
+    bind!("suspend", [ctrl('z')], Suspend, EVERYWHERE, Always, None, "suspend", Leave),
+    bind!("help", [key('?')], Help, EVERYWHERE, Always, Some(("help", "help")), "this help", Look),
 ];
 
-/// What a key press does where `now` says which conditions hold.
-pub fn action(event: KeyEvent, now: impl Fn(When) -> bool) -> Option<Action> {
-    if event.kind == KeyEventKind::Release {
-        return None; // some terminals tell both; a toggle must not bounce
+/// The keys in use, which the settings may have changed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Keys {
+    /// Those of each row of [`TABLE`].
+    bound: Vec<Vec<Key>>,
+}
+
+impl Default for Keys {
+    fn default() -> Self {
+        Self { bound: TABLE.iter().map(|binding| binding.keys.to_vec()).collect() }
     }
-    TABLE.iter().find(|b| now(b.when) && b.keys.iter().any(|k| k.matches(event))).map(|b| b.action)
+}
+
+impl Keys {
+    /// Every row of the table with its keys.
+    pub fn rows(&self) -> impl Iterator<Item = (&'static Binding, &[Key])> {
+        TABLE.iter().zip(self.bound.iter().map(Vec::as_slice))
+    }
+
+    /// What a key press does where `now` says which rows count.
+    pub fn action(&self, event: KeyEvent, now: impl Fn(&Binding) -> bool) -> Option<Action> {
+        if event.kind == KeyEventKind::Release {
+            return None; // some terminals tell both; a toggle must not bounce
+        }
+        let does =
+            |(binding, keys): &(&Binding, &[Key])| keys.iter().any(|k| k.matches(event)) && now(binding);
+        self.rows().find(does).map(|(binding, _)| binding.action)
+    }
 }
 
 /// The README's table of keys.
 pub fn markdown() -> String {
-    let mut out = String::from("| key | does |\n| --- | --- |\n");
-    for binding in TABLE {
+    let mut out = String::from("| key | does | name in `[keys]` |\n| --- | --- | --- |\n");
+    for (place, binding) in TABLE.iter().enumerate() {
+        if TABLE[..place].iter().any(|other| other.name == binding.name) {
+            continue; // the same key in another view
+        }
         let keys: Vec<String> = binding.keys.iter().map(|k| format!("`{}`", k.name())).collect();
-        out.push_str(&format!("| {} | {} |\n", keys.join(" "), binding.help));
+        out.push_str(&format!("| {} | {} | `{}` |\n", keys.join(" "), binding.help, binding.name));
     }
     out
 }
@@ -182,15 +265,29 @@ mod tests {
     use super::*;
 
     #[test]
-    fn no_key_stands_twice() {
-        let keys: Vec<Key> = TABLE.iter().flat_map(|b| b.keys.iter().copied()).collect();
-        for (i, key) in keys.iter().enumerate() {
-            assert!(!keys[i + 1..].contains(key), "{}", key.name());
+    fn in_one_view_no_key_stands_twice() {
+        for view in EVERYWHERE {
+            let rows = TABLE.iter().filter(|b| b.at.contains(view));
+            let keys: Vec<Key> = rows.flat_map(|b| b.keys.iter().copied()).collect();
+            for (i, key) in keys.iter().enumerate() {
+                assert!(!keys[i + 1..].contains(key), "{view:?}: {}", key.name());
+            }
+        }
+    }
+
+    #[test]
+    fn rows_of_one_name_are_one_key() {
+        for binding in TABLE {
+            for other in TABLE.iter().filter(|other| other.name == binding.name) {
+                assert_eq!((binding.keys, binding.action), (other.keys, other.action), "{}", binding.name);
+            }
         }
     }
 
     #[test]
     fn only_presses_and_repeats_act() {
+        let keys = Keys::default();
+        let action = |event, now: fn(&Binding) -> bool| keys.action(event, now);
         let mut event = KeyEvent::new(KeyCode::Char('?'), KeyModifiers::NONE);
         assert_eq!(action(event, |_| true), Some(Action::Help));
         event.kind = KeyEventKind::Repeat;

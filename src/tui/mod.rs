@@ -3,8 +3,10 @@
 //! [`model`] is everything shown, [`update`] the only one to change it, [`view`] a pure function of it. Only this
 //! file, [`session`] and [`terminal`] touch the terminal; slow things are the client's, and reach the loop as news.
 
+mod choice;
 pub mod keys;
 pub mod model;
+mod seen;
 pub mod session;
 mod sixteen;
 pub mod terminal;
@@ -69,6 +71,8 @@ pub struct Hooks<'a> {
     pub size: Box<dyn FnMut() -> (u16, u16) + Send + 'a>,
     /// Give the terminal back, stop, take it again; `false` where nobody could bring us back.
     pub suspend: Box<dyn FnMut() -> io::Result<bool> + Send + 'a>,
+    /// Give a text to the clipboard, through the terminal.
+    pub copy: fn(&str) -> io::Result<()>,
     /// Told before each picture whether nobody is to be seen in a room that is there.
     pub alone: Box<dyn FnMut(bool) + Send + 'a>,
     /// Take the terminal again if a stop from outside has lost it.
@@ -157,6 +161,10 @@ where
                 if let Some(feed) = feed.as_deref() {
                     feed.retry_now();
                 }
+            }
+            Some(Effect::Copy(text)) => {
+                (hooks.copy)(&text)?;
+                model.did = Some("sent to the clipboard".into());
             }
             Some(Effect::Suspend) => {
                 if (hooks.suspend)()? {

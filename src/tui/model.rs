@@ -2,7 +2,8 @@
 
 use chrono::{TimeDelta, Utc};
 
-use super::keys::When;
+use super::keys::{Binding, Keys, When};
+use super::seen::Seen;
 use super::theme::{Glyphs, Theme};
 use crate::conflict::Level;
 use crate::picture::{Agent, Connection, Picture};
@@ -30,7 +31,18 @@ impl Watch {
     }
 }
 
-/// The Room view's layouts.
+/// What the screen is about.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum View {
+    /// Who is there and does what.
+    Room,
+    /// Who would undo whose work.
+    Clashes,
+    /// What happened, the newest first.
+    Activity,
+}
+
+/// The layouts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Layout {
     /// List and detail side by side, from 100 columns on.
@@ -120,11 +132,24 @@ pub struct Here {
     pub ends: bool,
 }
 
+/// What goes on behind a picture that stands still.
+#[derive(Debug, Clone)]
+pub struct Behind {
+    /// The room as it is by now.
+    pub picture: Picture,
+    /// The watcher's time at which it was told to stand still.
+    pub at: Time,
+    /// What had happened by then, as [`Picture::happened`] counts it.
+    happened: u64,
+}
+
 /// The screen's state.
 #[derive(Debug, Clone)]
 pub struct Model {
-    /// The room.
+    /// The room as it is shown.
     pub picture: Picture,
+    /// The room as it is, while the picture stands still.
+    pub behind: Option<Box<Behind>>,
     /// Where it is, for sentences about it.
     pub server: String,
     /// Whose watch this is: their agents are theirs to mend. `None`: nobody's in particular.
@@ -137,6 +162,14 @@ pub struct Model {
     pub themes: Vec<Named>,
     /// Columns and rows.
     pub size: (u16, u16),
+    /// The view on the screen.
+    pub view: View,
+    /// The keys in use.
+    pub keys: Keys,
+    /// Whether the detail stands beside or below the list where there is room for it.
+    pub detail: bool,
+    /// What counts no longer as needing anybody.
+    pub seen: Seen,
     /// The selected agent; follows the agent, not the row.
     pub selected: Option<AgentId>,
     /// Whether a key was ever pressed: a side pane without a keyboard shows no selection.
@@ -145,6 +178,12 @@ pub struct Model {
     pub pane: Pane,
     /// First row of the list on the screen (cards: first card).
     pub list_top: usize,
+    /// The selected clash, by its place.
+    pub clash: usize,
+    /// First clash on the screen.
+    pub clash_top: usize,
+    /// First line of the activity on the screen.
+    pub activity_top: usize,
     /// First line of the detail on the screen.
     pub detail_top: usize,
     /// Whether the help is open, and its first line on the screen.
@@ -166,16 +205,24 @@ impl Model {
     pub fn new(picture: Picture, server: String, owner: Option<String>, watch: Watch, look: Look) -> Self {
         Self {
             picture,
+            behind: None,
             server,
             owner,
             watch,
             look,
             themes: Vec::new(),
             size: (0, 0),
+            view: View::Room,
+            keys: Keys::default(),
+            detail: true,
+            seen: Seen::default(),
             selected: None,
             touched: false,
             pane: Pane::List,
             list_top: 0,
+            clash: 0,
+            clash_top: 0,
+            activity_top: 0,
             detail_top: 0,
             help: None,
             notice: None,
@@ -186,9 +233,40 @@ impl Model {
         }
     }
 
-    /// The watcher's time.
+    /// The watcher's time; of a picture that stands still, the time it is of.
     pub fn local(&self) -> Time {
-        self.watch.now()
+        self.behind.as_ref().map_or_else(|| self.watch.now(), |behind| behind.at)
+    }
+
+    /// The room's time.
+    pub fn now(&self) -> Time {
+        self.picture.room_time(self.local())
+    }
+
+    /// Makes the picture stand still, or shows what has happened meanwhile.
+    pub(super) fn freeze(&mut self) {
+        if let Some(behind) = self.behind.take() {
+            self.picture = behind.picture;
+        } else {
+            let (picture, at) = (self.picture.clone(), self.watch.now());
+            let happened = picture.happened();
+            self.behind = Some(Box::new(Behind { picture, at, happened }));
+        }
+    }
+
+    /// How much happened since the picture was told to stand still; `None`: it was not.
+    pub fn waiting(&self) -> Option<u64> {
+        self.behind.as_ref().map(|behind| behind.picture.happened() - behind.happened)
+    }
+
+    /// The room as it is, also while the picture stands still.
+    pub fn present(&self) -> &Picture {
+        self.behind.as_ref().map_or(&self.picture, |behind| &behind.picture)
+    }
+
+    /// The same, for the news.
+    pub(super) fn present_mut(&mut self) -> &mut Picture {
+        self.behind.as_mut().map_or(&mut self.picture, |behind| &mut behind.picture)
     }
 
     /// The layout in force.
@@ -206,16 +284,25 @@ impl Model {
         self.picture.agent(id).map(|agent| (id, agent))
     }
 
-    /// Whether an agent's failure, or a clash that it is in, is this watcher's to mend.
+    /// Whether an agent's failure, or a clash that it is in, is this watcher's to mend and was not marked as seen.
     pub fn needs_you(&self, agent: &Agent) -> bool {
-        let pulse = &agent.pulse;
-        let mine = self.owner.as_ref().is_none_or(|me| *me == pulse.owner);
-        mine && (pulse.run_failure.is_some() || self.clashes(&pulse.agent_id))
+        self.is_mine(agent) && (self.fails(agent) || self.clashes(&agent.pulse.agent_id))
     }
 
-    /// Whether an agent would undo another's work, or the other way round.
+    /// Whether an agent is the watcher's; without an owner every agent is.
+    pub fn is_mine(&self, agent: &Agent) -> bool {
+        self.owner.as_ref().is_none_or(|me| *me == agent.pulse.owner)
+    }
+
+    /// Whether an agent's run failed and that was not marked as seen.
+    pub fn fails(&self, agent: &Agent) -> bool {
+        agent.pulse.run_failure.is_some() && !self.seen.failure(agent)
+    }
+
+    /// Whether an agent would undo another's work, or the other way round, and that was not marked as seen.
     pub fn clashes(&self, id: &AgentId) -> bool {
-        self.picture.in_the_way(id, self.picture.room_time(self.local())) == Some(Level::Clash)
+        let mut clashes = self.picture.conflicts_of(id, self.now()).filter(|c| c.level == Level::Clash);
+        clashes.any(|clash| !self.seen.clash(clash))
     }
 
     /// Whether the picture is of the past.
@@ -223,26 +310,33 @@ impl Model {
         !matches!(self.picture.connection, Connection::Live)
     }
 
-    /// Whether a condition of the key table holds now.
-    pub fn holds(&self, when: When) -> bool {
+    /// Whether a row of the key table counts now.
+    pub fn holds(&self, binding: &Binding) -> bool {
+        binding.at.contains(&self.view) && self.is(binding.when)
+    }
+
+    fn is(&self, when: When) -> bool {
+        let looking = self.help.is_none();
         match when {
             When::Always => true,
-            When::Agents => self.help.is_some() || self.picture.agents().next().is_some(),
-            When::List => self.help.is_none() && self.pane != Pane::Open && self.selection().is_some(),
+            When::Looking => looking && self.picture.agents().len() > 0,
+            When::Rows => !looking || self.picture.agents().len() > 0,
+            When::Row => looking && self.pane != Pane::Open && self.selection().is_some(),
+            When::Copies => looking && self.copies().is_some(),
+            When::Marked => looking && self.can_be_seen(),
             // In cards a selection is a level of its own: without it the pane is left to the corner of the eye.
             When::Inside => {
-                self.help.is_some()
+                !looking
+                    || self.view != View::Room
                     || self.pane != Pane::List
                     || (self.touched && self.layout() == Layout::Cards)
             }
-            When::NeedsYou => {
-                self.help.is_none() && self.picture.agents().any(|(_, agent)| self.needs_you(agent))
-            }
+            When::NeedsYou => looking && self.picture.agents().any(|(_, agent)| self.needs_you(agent)),
             When::Themes => self.themes.len() > 1,
             When::Offline => {
                 !self.replay
                     && matches!(
-                        self.picture.connection,
+                        self.present().connection,
                         Connection::Offline { .. } | Connection::Refused { .. }
                     )
             }

@@ -64,6 +64,7 @@ where
             }
             Ok(can)
         }),
+        copy: terminal::copy,
         alone: Box::new(move |alone| {
             tell_alone.send_if_modified(|known| std::mem::replace(known, alone) != alone);
         }),
@@ -72,8 +73,8 @@ where
     let ended = super::run(&mut model, feed, EventStream::new(), signals, &mut screen, hooks).await;
     terminal::restore();
     match ended {
-        Ok(Ended::Quit) => Ok(match model.picture.connection {
-            Connection::Refused { why, .. } => Ended::Refused(why),
+        Ok(Ended::Quit) => Ok(match &model.present().connection {
+            Connection::Refused { why, .. } => Ended::Refused(why.clone()),
             _ => Ended::Quit,
         }),
         // The terminal is gone: that is its hang-up, whichever of the two was noticed first.

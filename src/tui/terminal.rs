@@ -111,6 +111,11 @@ pub fn restore() {
     }
 }
 
+/// Gives a text, safe to show, to the clipboard by way of the terminal (OSC 52). Whether it took it is not told.
+pub fn copy(text: &str) -> io::Result<()> {
+    execute!(io::stdout(), crossterm::clipboard::CopyToClipboard::to_clipboard_from(text))
+}
+
 /// Whether a shell with job control would notice that we stop, and could bring us back.
 pub fn can_suspend() -> bool {
     match (rustix::process::getpgid(None), rustix::process::getsid(None)) {

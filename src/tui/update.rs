@@ -1,23 +1,31 @@
 //! What changes the screen's state: news from the room, keys, the terminal's size. Pure: no I/O, no waiting.
 
+mod activity;
+mod clashes;
+mod room;
+
+use std::sync::Arc;
 use std::time::Duration;
 
 use chrono::TimeDelta;
 use crossterm::event::{Event, KeyEvent};
 
-use super::keys::{self, Action};
-use super::model::{Layout, Model, Pane, Watch};
+use super::keys::Action;
+use super::model::{Model, Pane, View, Watch};
 use super::view;
-use crate::picture::{Agent, Connection, Heard, News};
+use crate::conflict::{Conflict, Level};
+use crate::picture::{Connection, Heard, News};
+use crate::shown;
 use crate::wire::agent::Agents;
 use crate::wire::feed::Frame;
-use crate::wire::id::AgentId;
 
 /// What the loop has to do, since only it touches the terminal and the client.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Effect {
     /// Try the connection now.
     Retry,
+    /// Give this text, safe to show, to the clipboard.
+    Copy(String),
     /// Give the terminal back and stop the job.
     Suspend,
     /// End.
@@ -43,17 +51,21 @@ fn take_in(model: &mut Model, heard: Heard) {
         News::Event { frame: Frame::Gone { agent_id, .. } } => model.selected.as_ref() == Some(agent_id),
         _ => false,
     };
-    let place = model.selected.as_ref().filter(|_| departs);
-    let place = place.and_then(|id| model.picture.agents().position(|(i, _)| i == id));
+    if model.behind.is_some() {
+        model.present_mut().apply(heard);
+        return;
+    }
+    let place = room::place(model).filter(|_| departs);
     model.picture.apply(heard);
+    settle(model, place);
+}
+
+/// Gives the selection to somebody who is there; `place` is where it was, if it was somewhere.
+fn settle(model: &mut Model, place: Option<usize>) {
     if model.selection().is_none() {
         model.selected = match place {
-            // The agent left: its neighbour takes the selection.
-            Some(place) => {
-                let last = model.picture.agents().len().saturating_sub(1);
-                model.picture.agents().nth(place.min(last)).map(|(id, _)| id.clone())
-            }
-            None => first_choice(model),
+            Some(place) => room::neighbour(model, place),
+            None => room::first_choice(model),
         };
         if model.selected.is_none() {
             model.pane = Pane::List;
@@ -63,15 +75,17 @@ fn take_in(model: &mut Model, heard: Heard) {
 
 /// Time has passed: what runs out, runs out.
 pub fn pass(model: &mut Model) {
-    let now = model.picture.room_time(model.local());
-    model.picture.pass(now);
+    let local = model.watch.now();
+    let present = model.present_mut();
+    let now = present.room_time(local);
+    present.pass(now);
 }
 
 /// Whose key watches, which the room may tell only after the first picture.
 pub fn owner(model: &mut Model, owner: String) {
     model.owner = Some(owner);
     if !model.touched && !model.selection().is_some_and(|(_, agent)| model.needs_you(agent)) {
-        model.selected = first_choice(model);
+        model.selected = room::first_choice(model);
     }
     keep_in_sight(model);
 }
@@ -89,14 +103,6 @@ pub fn agents(model: &mut Model, agents: Agents) {
 /// Something that the user should know, until the next key.
 pub fn notice(model: &mut Model, notice: String) {
     model.notice = Some(notice);
-}
-
-/// What the eye should fall on first: a failure of one's own, else a clash, else the first agent.
-fn first_choice(model: &Model) -> Option<AgentId> {
-    let failed = |agent: &Agent| agent.pulse.run_failure.is_some();
-    let needs = || model.picture.agents().filter(|(_, agent)| model.needs_you(agent));
-    let first = needs().find(|(_, agent)| failed(agent)).or_else(|| needs().next());
-    first.or_else(|| model.picture.agents().next()).map(|(id, _)| id.clone())
 }
 
 /// A key or another event of the terminal.
@@ -118,7 +124,7 @@ pub fn resize(model: &mut Model, columns: u16, rows: u16) {
 }
 
 fn press(model: &mut Model, key: KeyEvent) -> Option<Effect> {
-    let action = keys::action(key, |when| model.holds(when))?;
+    let action = model.keys.action(key, |binding| model.holds(binding))?;
     model.notice = None;
     model.did = None;
     let first = !std::mem::replace(&mut model.touched, true);
@@ -127,20 +133,10 @@ fn press(model: &mut Model, key: KeyEvent) -> Option<Effect> {
         Action::Suspend => return Some(Effect::Suspend),
         Action::Retry => return Some(Effect::Retry),
         Action::Help => model.help = if model.help.is_some() { None } else { Some(0) },
-        Action::Back if model.help.is_some() => model.help = None,
-        Action::Back if model.pane != Pane::List => {
-            // Beside the list the detail begins with what matters, however far it was read alone.
-            if model.pane == Pane::Open {
-                model.detail_top = 0;
-            }
-            model.pane = Pane::List;
-        }
-        Action::Back => {
-            model.touched = false;
-            model.list_top = 0;
-        }
+        Action::Back => back(model),
         // Behind the help nothing moves that nobody sees.
         Action::OtherPane if model.help.is_some() => {}
+        Action::Show(view) => show(model, view),
         Action::Open => {
             model.pane = Pane::Open;
             model.detail_top = 0;
@@ -152,9 +148,18 @@ fn press(model: &mut Model, key: KeyEvent) -> Option<Effect> {
                 Pane::Open => Pane::Open,
             };
         }
+        Action::Detail => model.detail = !model.detail,
+        Action::Freeze => {
+            let place = room::place(model);
+            model.freeze();
+            settle(model, place);
+        }
+        Action::Copy => return model.copies().map(Effect::Copy),
+        Action::CopyRow => return model.row().map(|row| Effect::Copy(shown::json(&row))),
+        Action::Seen => mark_as_seen(model),
         Action::NextTheme => next_theme(model),
-        Action::NextNeedsYou => needs_you(model, 1),
-        Action::LastNeedsYou => needs_you(model, -1),
+        Action::NextNeedsYou => room::needs_you(model, 1),
+        Action::LastNeedsYou => room::needs_you(model, -1),
         Action::Down => step(model, 1, first),
         Action::Up => step(model, -1, first),
         Action::HalfDown => step(model, page(model) / 2, false),
@@ -166,6 +171,56 @@ fn press(model: &mut Model, key: KeyEvent) -> Option<Effect> {
     }
     keep_in_sight(model);
     None
+}
+
+/// One level back: out of the help, out of what was opened, to the Room, and there to a pane without selection.
+fn back(model: &mut Model) {
+    if model.help.is_some() {
+        model.help = None;
+    } else if model.pane != Pane::List {
+        // Beside the list the detail begins with what matters, however far it was read alone.
+        if model.pane == Pane::Open {
+            model.detail_top = 0;
+        }
+        model.pane = Pane::List;
+    } else if model.view != View::Room {
+        show(model, View::Room);
+    } else {
+        model.touched = false;
+        model.list_top = 0;
+    }
+}
+
+/// Marks what is selected as seen, or no longer.
+fn mark_as_seen(model: &mut Model) {
+    let now = model.now();
+    match model.view {
+        View::Room => {
+            let Some((id, agent)) = model.selection() else { return };
+            let (id, agent) = (id.clone(), agent.clone());
+            let clashes = model.picture.conflicts_of(&id, now).filter(|c| c.level == Level::Clash);
+            let clashes: Vec<Arc<Conflict>> = clashes.cloned().collect();
+            let fresh = model.fails(&agent) || clashes.iter().any(|clash| !model.seen.clash(clash));
+            if agent.pulse.run_failure.is_some() && model.seen.failure(&agent) != fresh {
+                model.seen.turn_failure(&agent);
+            }
+            for clash in clashes {
+                if model.seen.clash(&clash) != fresh {
+                    model.seen.turn_clash(&clash);
+                }
+            }
+        }
+        View::Clashes => clashes::mark_as_seen(model),
+        View::Activity => {}
+    }
+    model.seen.tidy(&model.picture, now);
+}
+
+/// Another view, its list in front.
+fn show(model: &mut Model, view: View) {
+    model.view = view;
+    model.pane = Pane::List;
+    model.detail_top = 0;
 }
 
 fn page(model: &Model) -> isize {
@@ -182,21 +237,10 @@ fn step(model: &mut Model, by: isize, first: bool) {
         model.detail_top = model.detail_top.saturating_add_signed(by).min(view::detail_end(model));
         return;
     }
-    // In a side pane the first key only brings the selection to light.
-    if first && model.layout() == Layout::Cards {
-        return;
-    }
-    let count = model.picture.agents().len();
-    let here = model.selected.as_ref().and_then(|id| model.picture.agents().position(|(i, _)| i == id));
-    let there = here.map_or(0, |at| at.saturating_add_signed(by)).min(count.saturating_sub(1));
-    select(model, there);
-}
-
-fn select(model: &mut Model, place: usize) {
-    let id = model.picture.agents().nth(place).map(|(id, _)| id.clone());
-    if id != model.selected {
-        model.selected = id;
-        model.detail_top = 0;
+    match model.view {
+        View::Room => room::step(model, by, first),
+        View::Clashes => clashes::step(model, by),
+        View::Activity => activity::step(model, by),
     }
 }
 
@@ -210,28 +254,16 @@ fn next_theme(model: &mut Model) {
     model.did = Some(format!("theme {}", model.themes[0].name));
 }
 
-/// Selects the next agent, or the one before, whose failure is the watcher's to mend.
-fn needs_you(model: &mut Model, by: isize) {
-    let agents = model.picture.agents().enumerate();
-    let places: Vec<usize> = agents.filter(|(_, (_, a))| model.needs_you(a)).map(|(i, _)| i).collect();
-    let here = model.selected.as_ref().and_then(|id| model.picture.agents().position(|(i, _)| i == id));
-    let here = here.unwrap_or(0);
-    let next = if by > 0 {
-        places.iter().find(|p| **p > here).or(places.first())
-    } else {
-        places.iter().rev().find(|p| **p < here).or(places.last())
-    };
-    if let Some(place) = next.copied() {
-        select(model, place);
-    }
-}
-
 /// Scrolls as little as needed for the selection, and never past the ends.
 fn keep_in_sight(model: &mut Model) {
     if model.pane == Pane::Detail && !view::shows_detail(model) {
         model.pane = Pane::List; // the screen got too small for both
     }
-    model.list_top = view::list_top(model);
+    match model.view {
+        View::Room => model.list_top = view::list_top(model),
+        View::Clashes => clashes::keep_in_sight(model),
+        View::Activity => activity::keep_in_sight(model),
+    }
     model.detail_top = model.detail_top.min(view::detail_end(model));
     if let Some(top) = model.help {
         model.help = Some(top.min(view::help_end(model)));
@@ -240,7 +272,7 @@ fn keep_in_sight(model: &mut Model) {
 
 /// How long the picture stays as it is if nothing is heard: until the next age, countdown or story changes.
 pub fn stays(model: &Model) -> Option<Duration> {
-    if matches!(model.watch, Watch::Still(_)) {
+    if matches!(model.watch, Watch::Still(_)) || model.behind.is_some() {
         return None;
     }
     let local = model.local();

@@ -1,46 +1,31 @@
-//! The strip below the room: what happened last, or the demo's story.
+//! What happened, the newest first: each line tells one difference.
 
-use ratatui::layout::Rect;
 use ratatui::text::{Line, Span};
 
 use super::paint::Canvas;
-use super::{Parts, pad, text};
+use super::{Parts, as_of, pad, text};
 use crate::change::{self, Change};
 use crate::picture::Happening;
 use crate::shown;
-use crate::tui::model::{Layout, Model, Panel};
+use crate::tui::model::Model;
 use crate::warning::{self, Tense};
 use crate::words;
 
-/// Draws the strip where there is one.
+/// Draws the view.
 pub fn draw(canvas: &mut Canvas<'_>, model: &Model, parts: &Parts) {
-    if parts.strip.height < 2 {
-        return;
-    }
-    let body = Rect { y: parts.strip.y + 1, height: parts.strip.height - 1, ..parts.strip };
-    if let Some(panel) = &model.panel {
-        rule(canvas, model, parts, &panel.title);
-        return canvas.lines(body, &story(model, panel, body.width), 0);
-    }
-    rule(canvas, model, parts, "Activity");
-    let mut said = model.picture.log().rev().filter_map(|happening| line(model, happening));
-    for row in 0..body.height {
-        let Some(line) = said.next() else { break };
-        canvas.line(body, row, &line);
-    }
+    let theme = &model.look.theme;
+    let title = Line::from(Span::styled(format!("Activity{}", as_of(model)), theme.focus));
+    canvas.rule(parts.list_title, 0, &title, &Line::from(Span::styled("newest first", theme.muted)));
+    canvas.lines(parts.list, &lines(model), model.activity_top);
 }
 
-fn rule(canvas: &mut Canvas<'_>, model: &Model, parts: &Parts, title: &str) {
-    let theme = &model.look.theme;
-    canvas.rule(parts.strip, 0, &Line::from(Span::styled(title.to_owned(), theme.muted)), &Line::from(""));
-    if model.layout() == Layout::Columns && parts.detail.width > 0 {
-        let corner = Rect { x: parts.detail.x - 1, width: 1, ..parts.strip };
-        canvas.line(corner, 0, &Line::from(Span::styled("┴", theme.border)));
-    }
+/// All of its lines.
+pub fn lines(model: &Model) -> Vec<Line<'static>> {
+    model.picture.log().rev().filter_map(|happening| line(model, happening)).collect()
 }
 
 /// One happening as a line: time, mark, who, what. Nothing for a report that repeats the last one.
-pub(super) fn line(model: &Model, happening: &Happening) -> Option<Line<'static>> {
+pub fn line(model: &Model, happening: &Happening) -> Option<Line<'static>> {
     let theme = &model.look.theme;
     let zone = model.look.zone;
     let now = model.picture.room_time(model.local());
@@ -94,22 +79,4 @@ pub(super) fn line(model: &Model, happening: &Happening) -> Option<Line<'static>
         Span::raw(" "),
         Span::styled(what, if mark == "!" { theme.error } else { theme.text }),
     ]))
-}
-
-/// The story's lines at a width: what comes next, which is cut last, then what this is and what to try.
-pub fn story(model: &Model, panel: &Panel, width: u16) -> Vec<Line<'static>> {
-    let theme = &model.look.theme;
-    let room = usize::from(width.saturating_sub(2));
-    let mut lines = Vec::new();
-    if let Some((wait, next)) = panel.next(model.local()) {
-        // Two digits, so that a line doesn't break elsewhere when there is one less.
-        let told = format!("In {:>2}s: {next}", wait.num_seconds() + 1);
-        let parts = shown::wrap(&model.look.glyphs.tell(&told), room);
-        lines.extend(parts.into_iter().map(|part| Line::from(Span::styled(format!(" {part}"), theme.hint))));
-    }
-    for said in &panel.lines {
-        let parts = shown::wrap(&model.look.glyphs.tell(said), room);
-        lines.extend(parts.into_iter().map(|part| Line::from(Span::styled(format!(" {part}"), theme.text))));
-    }
-    lines
 }

@@ -6,7 +6,7 @@ use ratatui::text::{Line, Span};
 use super::Parts;
 use super::paint::Canvas;
 use crate::shown;
-use crate::tui::keys::{Action, Binding, TABLE};
+use crate::tui::keys::{Action, Binding, Key};
 use crate::tui::model::{Layout, Model};
 
 /// Draws the footer. Whole hints go when it gets narrow, `? help` last.
@@ -18,23 +18,23 @@ pub fn draw(canvas: &mut Canvas<'_>, model: &Model, parts: &Parts) {
         return;
     }
     let short = model.layout() != Layout::Columns;
-    let hint = |binding: &Binding| -> Option<Vec<Span<'static>>> {
+    let hint = |(binding, keys): (&Binding, &[Key])| -> Option<Vec<Span<'static>>> {
         let (long, brief) = binding.foot?;
-        let key = model.look.glyphs.tell(&binding.keys.first()?.name()).into_owned();
+        let key = model.look.glyphs.tell(&keys.first()?.name()).into_owned();
         let words = if short { brief } else { long };
         Some(vec![Span::styled(key, theme.hint), Span::styled(format!(" {words}"), theme.muted)])
     };
     let wide = |spans: &[Span<'_>]| -> usize { spans.iter().map(|s| shown::width(&s.content)).sum() };
-    let mut here = TABLE.iter().filter(|b| model.holds(b.when));
-    let help = here.clone().find(|b| b.action == Action::Help).and_then(hint).unwrap_or_default();
+    let here = || model.keys.rows().filter(|(binding, _)| model.holds(binding));
+    let help = here().find(|(binding, _)| binding.action == Action::Help).and_then(hint).unwrap_or_default();
     let room = usize::from(parts.footer.width).saturating_sub(wide(&help) + 3);
     let mut spans = vec![Span::raw(" ")];
     let gap = if usize::from(parts.footer.width) < 60 { 2 } else { 3 };
-    for binding in here.by_ref() {
-        if binding.action == Action::Help {
+    for row in here() {
+        if row.0.action == Action::Help {
             continue;
         }
-        let Some(hint) = hint(binding) else { continue };
+        let Some(hint) = hint(row) else { continue };
         if wide(&spans) + wide(&hint) > room {
             break;
         }

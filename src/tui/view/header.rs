@@ -52,6 +52,17 @@ pub fn draw(canvas: &mut Canvas<'_>, model: &Model, parts: &Parts) {
             Line::from(vec![Span::styled("r now", theme.hint), edge])
         }
     };
+    // What stands still says so before anything else.
+    let right = match model.waiting() {
+        Some(waiting) if cards => {
+            Line::from(vec![Span::styled(format!("FROZEN +{waiting}"), theme.hint), Span::raw(" ")])
+        }
+        Some(waiting) => {
+            let text = format!("FROZEN · {} waiting", words::count(waiting, "change"));
+            Line::from(vec![Span::styled(text, theme.hint), Span::raw(" ")])
+        }
+        None => right,
+    };
     // A recording has its outages too; only nothing in it is live, and no key brings it back sooner.
     let right = if model.replay {
         let at = model.look.zone.second(model.picture.room_time(model.local()));
@@ -98,12 +109,15 @@ fn counts(model: &Model, all: bool) -> Vec<Span<'static>> {
         }
         return spans;
     }
-    let clashes = model.picture.count_of(Level::Clash);
-    if counts.failed > 0 {
-        spans.push(Span::styled(format!("! {} failed", counts.failed), theme.error));
+    // What was marked as seen counts no longer.
+    let (seen, seen_clashes) = model.seen.standing(&model.picture, model.now());
+    let failed = counts.failed.saturating_sub(seen);
+    let clashes = model.picture.count_of(Level::Clash).saturating_sub(seen_clashes);
+    if failed > 0 {
+        spans.push(Span::styled(format!("! {failed} failed"), theme.error));
     }
     if clashes > 0 {
-        if counts.failed > 0 {
+        if failed > 0 {
             spans.push(Span::styled(" · ", theme.muted));
         }
         // Of very many not all are looked at.
@@ -111,7 +125,7 @@ fn counts(model: &Model, all: bool) -> Vec<Span<'static>> {
         let noun = if clashes == 1 { "clash" } else { "clashes" };
         spans.push(Span::styled(format!("≠ {least}{clashes} {noun}"), theme.clash));
     }
-    if counts.failed > 0 || clashes > 0 {
+    if failed > 0 || clashes > 0 {
         spans.push(Span::raw(if all { "   " } else { "" }));
     } else if !all {
         spans.push(Span::styled("nothing needs you", theme.muted));

@@ -5,7 +5,7 @@ use ratatui::text::{Line, Span};
 
 use super::paint::Canvas;
 use crate::shown;
-use crate::tui::keys::{Group, TABLE};
+use crate::tui::keys::{Binding, Group};
 use crate::tui::model::Model;
 
 /// Columns of the popup's inside where there is room for them.
@@ -30,8 +30,9 @@ pub fn lines(model: &Model, area: Rect) -> Vec<Line<'static>> {
     let (most, column) = if area.width >= TWO_FROM { (2, 14) } else { (1, 8) };
     let group = |which: Group, title: &str| -> Vec<Vec<Span<'static>>> {
         let mut out = vec![vec![Span::styled(title.to_owned(), theme.focus)]];
-        for binding in TABLE.iter().filter(|b| b.group == which) {
-            let keys: Vec<String> = binding.keys.iter().take(most).map(|k| k.name()).collect();
+        let here = |binding: &Binding| binding.group == which && binding.at.contains(&model.view);
+        for (binding, keys) in model.keys.rows().filter(|(binding, _)| here(binding)) {
+            let keys: Vec<String> = keys.iter().take(most).map(|k| k.name()).collect();
             let keys = model.look.glyphs.tell(&keys.join(" ")).into_owned();
             out.push(vec![
                 Span::styled(format!(" {keys:<column$}"), theme.hint),
@@ -50,6 +51,10 @@ pub fn lines(model: &Model, area: Rect) -> Vec<Line<'static>> {
     let signs = signs.iter().flat_map(|text| shown::wrap(&glyphs.tell(text), inside));
     let legend: Vec<Line<'_>> = signs.map(|part| Line::from(Span::styled(part, theme.text))).collect();
     let (moving, mut others) = (group(Group::Move, "move"), group(Group::Look, "look"));
+    others.push(Vec::new());
+    others.extend(group(Group::List, "list"));
+    others.push(Vec::new());
+    others.extend(group(Group::Take, "take"));
     others.push(Vec::new());
     others.extend(group(Group::Leave, "program"));
     if area.width >= TWO_FROM {

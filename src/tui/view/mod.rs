@@ -5,12 +5,14 @@ mod agent;
 mod agents;
 mod banner;
 mod cards;
+mod clashes;
 mod empty;
 mod failure;
 mod footer;
 mod header;
 mod help;
 mod paint;
+mod strip;
 
 use chrono::TimeDelta;
 use ratatui::buffer::Buffer;
@@ -18,9 +20,9 @@ use ratatui::layout::Rect;
 use ratatui::style::{Modifier, Style};
 use ratatui::text::{Line, Span};
 
-pub use self::agent::copies;
 use self::paint::Canvas;
-use super::model::{Layout, Model, Pane};
+use super::keys::Action;
+use super::model::{Layout, Model, Pane, View};
 use crate::conflict::Level;
 use crate::picture::{Agent, Connection, Happening};
 use crate::warning;
@@ -68,19 +70,23 @@ pub fn parts(model: &Model) -> Parts {
     if model.pane == Pane::Open {
         return Parts { detail_title: title, detail: body, ..parts };
     }
-    let told = model.panel.as_ref().map(|panel| activity::story(model, panel, width).len());
+    let told = model.panel.as_ref().map(|panel| strip::story(model, panel, width).len());
     let strip = match (told, model.layout()) {
         // Where rows are dear the agents get them, and the panel keeps what comes next.
         (Some(lines), layout) => {
             let most = if layout == Layout::Columns { body.height / 3 } else { 4 };
             u16::try_from(lines + 1).unwrap_or(0).min(most).min(body.height / 3)
         }
-        (None, Layout::Columns) if height >= ACTIVITY_FROM => 7,
+        (None, Layout::Columns) if height >= ACTIVITY_FROM && model.view == View::Room => 7,
         _ => 0,
     };
     let body = Rect { height: body.height - strip, ..body };
     parts.strip = row(body.bottom(), strip);
     match model.layout() {
+        _ if !model.detail || model.view == View::Activity => {
+            parts.list_title = title;
+            parts.list = body;
+        }
         Layout::Columns => {
             let wide = DETAIL_MAX.min(u16::try_from(u32::from(width) * 43 / 100).unwrap_or(DETAIL_MAX));
             let left = width.saturating_sub(wide + 1);
@@ -126,15 +132,17 @@ pub fn draw(model: &Model, buffer: &mut Buffer) {
     header::draw(&mut canvas, model, &parts);
     let any = model.picture.agents().next().is_some();
     if any {
-        match (model.pane, model.layout()) {
-            (Pane::Open, _) => agent::draw(&mut canvas, model, &parts),
-            (_, Layout::Cards) => cards::draw(&mut canvas, model, &parts),
-            _ => {
+        match (model.view, model.pane, model.layout()) {
+            (View::Clashes, ..) => clashes::draw(&mut canvas, model, &parts),
+            (_, Pane::Open, _) => agent::draw(&mut canvas, model, &parts),
+            (View::Activity, ..) => activity::draw(&mut canvas, model, &parts),
+            (View::Room, _, Layout::Cards) => cards::draw(&mut canvas, model, &parts),
+            (View::Room, ..) => {
                 agents::draw(&mut canvas, model, &parts);
                 agent::draw(&mut canvas, model, &parts);
             }
         }
-        activity::draw(&mut canvas, model, &parts);
+        strip::draw(&mut canvas, model, &parts);
         banner::draw(&mut canvas, model, &parts);
     } else {
         empty::draw(&mut canvas, model, &parts);
@@ -190,6 +198,16 @@ pub fn list_top(model: &Model) -> usize {
     }
 }
 
+/// Where the Clashes have to begin so that the selected one is in sight.
+pub fn clash_top(model: &Model) -> usize {
+    clashes::top(model, parts(model).list)
+}
+
+/// The last first line of the Activity.
+pub fn activity_end(model: &Model) -> usize {
+    activity::lines(model).len().saturating_sub(usize::from(parts(model).list.height))
+}
+
 /// Whether the detail stands beside or below the list.
 pub fn shows_detail(model: &Model) -> bool {
     model.pane != Pane::Open && parts(model).detail.height > 0
@@ -228,6 +246,15 @@ fn as_of(model: &Model) -> String {
     heard.map_or(String::new(), |at| format!(" as of {}", model.look.zone.moment(at, now)))
 }
 
+/// `y copies it`, with the key in use.
+fn copies(model: &Model, what: &str) -> String {
+    let mut rows = model.keys.rows();
+    let key =
+        rows.find_map(|(binding, keys)| (binding.action == Action::Copy).then(|| keys.first()).flatten());
+    let key = key.map(|key| model.look.glyphs.tell(&key.name()).into_owned());
+    key.map_or_else(String::new, |key| format!("{key} copies {what}"))
+}
+
 /// A text in a role, made safe and put into the terminal's characters.
 fn text(model: &Model, other: &str) -> String {
     model.look.glyphs.tell(&shown::line(other)).into_owned()
@@ -237,12 +264,14 @@ fn text(model: &Model, other: &str) -> String {
 /// that it may.
 fn mark(model: &Model, id: &AgentId, agent: &Agent) -> Span<'static> {
     let theme = &model.look.theme;
+    // What was marked as seen keeps its mark, and no longer calls.
     if agent.pulse.run_failure.is_some() {
-        return Span::styled("!", theme.error);
+        return Span::styled("!", if model.fails(agent) { theme.error } else { theme.muted });
     }
-    let now = model.picture.room_time(model.local());
-    match model.picture.in_the_way(id, now) {
-        Some(level @ Level::Clash) => Span::styled(warning::mark(level), theme.clash),
+    match model.picture.in_the_way(id, model.now()) {
+        Some(level @ Level::Clash) => {
+            Span::styled(warning::mark(level), if model.clashes(id) { theme.clash } else { theme.muted })
+        }
         Some(level @ Level::Risk) => Span::styled(warning::mark(level), theme.risk),
         Some(Level::Note) | None => Span::raw(" "),
     }
@@ -259,6 +288,14 @@ fn field(model: &Model, out: &mut Vec<Line<'static>>, width: usize, name: &str, 
             Span::styled(part, theme.text),
         ]));
     }
+}
+
+/// Puts something at the right edge of a line, with a column of air behind it; `false` where it does not fit.
+fn at_edge(line: &mut Vec<Span<'static>>, width: usize, said: Span<'static>) -> bool {
+    let used: usize = line.iter().chain([&said]).map(|span| shown::width(&span.content)).sum();
+    let Some(gap) = width.checked_sub(used + 1).filter(|gap| *gap > 1) else { return false };
+    line.extend([Span::raw(" ".repeat(gap)), said]);
+    true
 }
 
 /// A safe text filled up to so many columns.
