@@ -79,5 +79,5 @@ fn told(model: &Model, much: Much) -> Line<'static> {
 /// What the detail of such an agent says instead of its hint.
 pub fn reference(trouble: &Trouble) -> String {
     let whose = if trouble.owners() == 2 { "another owner" } else { "other owners" };
-    format!("Agents of {whose} have it too, as the first line says.")
+    format!("Agents of {whose} have it too, as told at the top.")
 }
