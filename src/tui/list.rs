@@ -279,6 +279,12 @@ impl List {
         self.shown.get(place).map(|member| &self.members[*member as usize])
     }
 
+    /// The same with how it stands.
+    pub fn at(&self, place: usize) -> Option<(&AgentId, Standing)> {
+        let member = *self.shown.get(place)? as usize;
+        Some((&self.members[member], self.standing[member]))
+    }
+
     /// Who is shown, in order, with how they stand.
     pub fn iter(&self) -> impl Iterator<Item = (&AgentId, Standing)> {
         self.shown.iter().map(|member| (&self.members[*member as usize], self.standing[*member as usize]))

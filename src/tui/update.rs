@@ -113,10 +113,10 @@ pub fn resize(model: &mut Model, columns: u16, rows: u16) {
 }
 
 fn press(model: &mut Model, key: KeyEvent) -> Option<Effect> {
+    room::follow(model);
     let action = model.keys.action(key, |binding| model.holds(binding))?;
     model.notice = None;
     model.did = None;
-    room::follow(model);
     // What is about the whole screen does not bring the selection of a side pane to light.
     let first = !model.touched;
     model.touched |= points(action);
