@@ -158,13 +158,13 @@ impl Test {
             Self::Branch(needle) => needle.is_in_any(&pulse.branch),
             Self::Task(needle) => needle.is_in_any(&pulse.task_id),
             Self::File(needle) => needle.is_in_any(pulse.files.iter().chain(paths())),
-            Self::Files(pattern, cased) => pulse.files.iter().chain(paths()).any(|path| {
-                match pattern.overlap(&Pattern::new(path)) {
+            Self::Files(pattern, cased) => {
+                pulse.files.iter().chain(paths()).any(|path| match pattern.overlap(&Pattern::new(path)) {
                     Overlap::No => false,
                     Overlap::CaseOnly => !cased,
                     Overlap::May | Overlap::Yes => true,
-                }
-            }),
+                })
+            }
             Self::States(states) => states.iter().any(|state| state.holds(model, agent)),
             Self::Word(needle) => {
                 let failure = pulse.run_failure.as_ref();
@@ -250,7 +250,9 @@ impl Word {
         let Some(field) = &self.field else {
             return Ok((!self.text.is_empty()).then(|| Test::Word(Needle::new(&self.text))));
         };
-        let Some((letter, _)) = FIELDS.iter().find(|(letter, name)| letter == field || name == field) else {
+        let small = field.to_lowercase();
+        let Some((letter, _)) = FIELDS.iter().find(|(letter, name)| *letter == small || *name == small)
+        else {
             let letters: Vec<&str> = FIELDS.iter().map(|(letter, _)| *letter).collect();
             return Err(format!("no filter {field}:  use {}", letters.join(" ")));
         };

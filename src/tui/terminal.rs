@@ -8,7 +8,7 @@ use std::mem::ManuallyDrop;
 use std::sync::Once;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use crossterm::event::{DisableFocusChange, EnableFocusChange};
+use crossterm::event::{DisableBracketedPaste, DisableFocusChange, EnableBracketedPaste, EnableFocusChange};
 use crossterm::terminal::{EnterAlternateScreen, LeaveAlternateScreen, disable_raw_mode, enable_raw_mode};
 use crossterm::{cursor, execute, queue};
 use ratatui::backend::{Backend, CrosstermBackend};
@@ -132,7 +132,8 @@ pub fn take() -> io::Result<()> {
     if FOCUS.load(Ordering::SeqCst) {
         queue!(out, EnableFocusChange)?;
     }
-    execute!(out, EnterAlternateScreen, cursor::Hide)
+    // What is pasted must not act as if it were typed.
+    execute!(out, EnterAlternateScreen, cursor::Hide, EnableBracketedPaste)
 }
 
 /// Gives the terminal back. Does nothing where it is not ours.
@@ -140,6 +141,7 @@ pub fn restore() {
     if TAKEN.swap(false, Ordering::SeqCst) {
         // The terminal may be gone; there is nobody left to tell.
         let mut out = io::stdout();
+        let _ = queue!(out, DisableBracketedPaste);
         if FOCUS.load(Ordering::SeqCst) {
             let _ = queue!(out, DisableFocusChange);
         }

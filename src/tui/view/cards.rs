@@ -229,7 +229,12 @@ pub fn title(canvas: &mut Canvas<'_>, model: &Model, area: Rect, seen: Range<usi
         let room = usize::from(area.width).saturating_sub(found.len() + 15).max(8);
         let filter = shown::cut(&filter, room, model.look.glyphs.end());
         if hidden > 0 {
-            said.extend([format!("{} · {found} · {filter}", agents::hidden(model)), format!("! {hidden} hidden · {found}")]);
+            let short = format!("! {hidden} hidden · {found}");
+            said.extend([
+                format!("{} · {found} · {filter}", agents::hidden(model)),
+                format!("{short} · {filter}"),
+                short,
+            ]);
         }
         said.extend([format!("{found} · {filter}"), found]);
     } else if seen.len() < list.len() && !seen.is_empty() {

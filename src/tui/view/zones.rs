@@ -156,7 +156,10 @@ fn pinned(model: &Model, id: &AgentId, names: usize, area: Rect) -> Line<'static
     Line::from(vec![
         mark(model, id, agent),
         Span::raw(" "),
-        Span::styled(pad(&shown::cut_middle(&text(model, id.as_str()), names, end), names + gap), theme.focus),
+        Span::styled(
+            pad(&shown::cut_middle(&text(model, id.as_str()), names, end), names + gap),
+            theme.focus,
+        ),
         Span::styled(shown::cut(&said, room, end).into_owned(), style),
     ])
 }
