@@ -197,7 +197,7 @@ pub const TABLE: &[Binding] = &[
     bind!("open", [named(KeyCode::Enter), key('l'), named(KeyCode::Right)], Open, ACTIVITY, Row, Some(("agent", "agent")), "open the agent", Look),
     bind!("seen", [key('x')], Seen, ROOM, Marked, None, "mark as seen, here only", List),
     bind!("seen", [key('x')], Seen, CLASHES, Marked, Some(("seen", "seen")), "mark as seen, here only", List),
-    bind!("copy", [key('y')], Copy, CLASHES, Copies, Some(("copy message", "copy")), "copy the message", Take),
+    bind!("copy", [key('y')], Copy, CLASHES, Copies, Some(("copy message", "copy")), "copy the command or the message", Take),
     bind!("room", [key('1')], Show(View::Room), BUT_ROOM, Looking, Some(("room", "room")), "the Room", Look),
     bind!("clashes", [key('2')], Show(View::Clashes), BUT_CLASHES, Looking, Some(("clashes", "clashes")), "the Clashes", Look),
     bind!("activity", [key('4')], Show(View::Activity), BUT_ACTIVITY, Looking, Some(("activity", "activity")), "the Activity", Look),
