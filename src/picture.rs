@@ -8,7 +8,7 @@ use chrono::TimeDelta;
 use self::agents::Agents;
 use self::log::Log;
 use crate::conflict::Radar;
-use crate::trouble::{self, Trouble};
+use crate::trouble::Trouble;
 use crate::wire::Time;
 use crate::wire::feed::Frame;
 use crate::wire::id::AgentId;
@@ -19,6 +19,7 @@ mod ages;
 mod clashes;
 mod log;
 mod news;
+mod troubles;
 
 pub use self::agents::{Agent, Claim, Counts, IDLE_STALE_AFTER, STALE_AFTER, Since};
 pub use self::log::Happening;
@@ -138,11 +139,6 @@ impl Picture {
     /// One agent.
     pub fn agent(&self, id: &AgentId) -> Option<&Agent> {
         self.agents.get(id)
-    }
-
-    /// The services that fail for several owners, the most owners first.
-    pub fn troubles(&self) -> &[Trouble] {
-        &self.troubles
     }
 
     /// The agents with a failure standing, by owner and name.
@@ -363,16 +359,6 @@ impl Picture {
         if let (Some(position), Some(seq)) = (&mut self.position, seq) {
             position.1 = seq;
         }
-    }
-
-    /// Of a failure that stood before we came it is not known when it began, so it is no part of a trouble.
-    fn settle_troubles(&mut self) {
-        let failed = self.agents.failed().filter_map(|id| Some((id, self.agents.get(id)?)));
-        let standing = failed.filter_map(|(id, agent)| match (&agent.pulse.run_failure, agent.failed) {
-            (Some(failure), Some(Since::At(at))) => Some((id, failure, at)),
-            _ => None,
-        });
-        self.troubles = trouble::follow(&self.troubles, standing);
     }
 }
 
