@@ -7,7 +7,7 @@ use base64::engine::general_purpose::STANDARD;
 use crossterm::event::Event;
 use tokio::sync::mpsc;
 
-use super::model::Model;
+use super::model::{Model, Watch};
 use crate::alarm::{Alarm, Alarms, How};
 use crate::shown;
 use crate::summary::Summary;
@@ -127,7 +127,10 @@ impl Outside {
 /// The terminal's title: what needs a person first, since titles are cut at their end.
 fn title(model: &Model) -> String {
     let picture = model.present();
-    let line = Summary::of(picture, picture.room_time(model.watch.now())).line();
+    let mut line = Summary::of(picture, picture.room_time(model.watch.now())).line();
+    if model.replay || matches!(model.watch, Watch::Still(_)) {
+        line.push_str(" · recording");
+    }
     let line = model.look.glyphs.tell(&line).into_owned();
     shown::cut(&line, TITLE_MAX, model.look.glyphs.end()).into_owned()
 }
@@ -140,7 +143,7 @@ mod tests {
     use super::*;
     use crate::alarm::What;
     use crate::picture::Picture;
-    use crate::tui::model::{Look, Watch};
+    use crate::tui::model::Look;
     use crate::tui::theme::{Glyphs, Theme};
     use crate::words::Zone;
 
