@@ -154,19 +154,24 @@ pub fn doubt(conflict: &Conflict) -> Option<&'static str> {
 /// Many conflicts around one agent in one sentence: `acme/builder is about to remove src/** while 12 others are
 /// at work there`. `None` for one that stands alone.
 pub fn together(group: &Group<'_>, tense: Tense) -> Option<String> {
+    halves_together(group, tense).map(|halves| halves.join(" "))
+}
+
+/// The same sentence in two parts: what the one is about to do, and how many are in its way.
+pub fn halves_together(group: &Group<'_>, tense: Tense) -> Option<Vec<String>> {
     let (party, others) = middle(group)?;
     let (is, are) = if tense == Tense::Past { ("was", "were") } else { ("is", "are") };
     let many = words::count(others.len() as u64, "other");
+    let name = name(party);
     Some(match (party.intent(), tense) {
-        (Some(intent), _) => {
-            format!(
-                "{} {is} about to {} while {many} {are} at work there",
-                name(party),
-                words::intent(intent)
-            )
+        (Some(intent), _) => vec![
+            format!("{name} {is} about to {}", words::intent(intent)),
+            format!("while {many} {are} at work there"),
+        ],
+        (None, Tense::Present) => vec![format!("{name} reported files"), format!("that {many} may undo")],
+        (None, Tense::Past) => {
+            vec![format!("{name} had reported files"), format!("that {many} might have undone")]
         }
-        (None, Tense::Present) => format!("{} reported files that {many} may undo", name(party)),
-        (None, Tense::Past) => format!("{} had reported files that {many} might have undone", name(party)),
     })
 }
 

@@ -137,6 +137,8 @@ pub struct Rows {
     at: usize,
     /// What it is about; `None`: there never was one.
     chosen: Option<Id>,
+    /// The watcher selected it.
+    held: bool,
     /// Many whose members are shown.
     unfolded: BTreeSet<Id>,
     /// What they were made of, and the times between which they stay so; `None`: to be made.
@@ -162,6 +164,17 @@ impl Rows {
         self.rows.get(self.at)
     }
 
+    /// Whether the selected one was selected by a key.
+    pub(super) fn is_held(&self) -> bool {
+        self.held
+    }
+
+    /// Selects by place, for a key.
+    pub(super) fn hold(&mut self, place: usize) {
+        self.held = true;
+        self.choose(place);
+    }
+
     /// Selects by place; beyond the last it is the last.
     pub(super) fn choose(&mut self, place: usize) {
         self.at = place.min(self.rows.len().saturating_sub(1));
@@ -171,6 +184,7 @@ impl Rows {
     /// Shows the members of the selected many, or no longer; `false` where it is none.
     pub(super) fn fold(&mut self) -> bool {
         let Some(row) = self.rows.get(self.at).filter(|row| row.around.is_some()) else { return false };
+        self.held = true;
         let id = row.id();
         if !self.unfolded.remove(&id) {
             self.unfolded.insert(id);

@@ -14,7 +14,7 @@ pub fn step(model: &mut Model, by: isize) {
 
 fn select(model: &mut Model, place: usize) {
     let was = model.clashes.place();
-    model.clashes.choose(place);
+    model.clashes.hold(place);
     if model.clashes.place() != was {
         model.detail_top = 0;
     }
@@ -52,10 +52,12 @@ pub fn keep_in_sight(model: &mut Model) {
     let was = model.clashes.chosen().map(Row::id);
     let now = model.now();
     model.clash_top = model.clashes.keep(&model.picture, now, model.clash_top);
-    if was.is_none()
+    // The eye falls on what needs its owner, unless somebody looks at something.
+    let free = !model.clashes.is_held() && model.clashes.chosen().is_some_and(|row| row.over.is_some());
+    if (was.is_none() || free)
         && let Some(place) = model.clashes.all().iter().position(|row| model.row_needs_you(row))
     {
-        model.clashes.choose(place); // the eye falls first on what needs its owner
+        model.clashes.choose(place);
     }
     if model.clashes.chosen().map(Row::id) != was {
         model.detail_top = 0;

@@ -17,7 +17,7 @@ use crate::tui::model::{Layout, Model, Pane};
 use crate::warning::{self, Tense};
 use crate::words;
 
-pub use self::row::{count, top};
+pub use self::row::{height, top};
 
 /// Draws the view.
 pub fn draw(canvas: &mut Canvas<'_>, model: &Model, parts: &Parts) {
@@ -81,38 +81,47 @@ fn list(canvas: &mut Canvas<'_>, model: &Model, parts: &Parts) {
         end = place + 1;
     }
     let focus = if model.pane == Pane::List { theme.focus } else { theme.muted };
-    let title = Line::from(vec![
-        Span::styled(format!("Clashes{}", as_of(model)), focus),
-        Span::styled(beyond(model, end), theme.muted),
-    ]);
-    let least = if model.picture.crowded() { "≥ " } else { "" };
-    let now =
-        |level| model.clashes.all().iter().filter(move |row| row.conflict.level == level && !row.member);
-    let of = |level| now(level).filter(|row| row.over.is_none()).map(|row| row.conflicts().len()).sum();
-    let counts: Vec<String> = [Level::Clash, Level::Risk, Level::Note]
-        .into_iter()
-        .map(|level| (of(level), level))
-        .filter(|(count, _)| *count > 0)
-        .map(|(count, level)| format!("{least}{}", counted(count, level)))
-        .collect();
-    let counts = if counts.is_empty() { "nothing now".to_owned() } else { counts.join(" · ") };
+    let (name, beyond) = (format!("Clashes{}", as_of(model)), beyond(model, end));
+    // With the rule's ends and the blanks around both.
+    let room =
+        usize::from(parts.list_title.width).saturating_sub(shown::width(&name) + shown::width(&beyond) + 8);
+    let counts = counts(model).into_iter().find(|counts| shown::width(counts) <= room).unwrap_or_default();
+    let title = Line::from(vec![Span::styled(name, focus), Span::styled(beyond, theme.muted)]);
     canvas.rule(parts.list_title, 0, &title, &Line::from(Span::styled(counts, theme.muted)));
 }
 
-/// ` 2–5 of 14 · 1 above needs you · 9 below`: what is out of sight, counted.
-fn beyond(model: &Model, end: usize) -> String {
+/// How many there are of each level, in words and in signs alone: `1 clash · 1 risk`, `≠1 ~1`.
+fn counts(model: &Model) -> [String; 2] {
+    let least = if model.picture.crowded() { "≥ " } else { "" };
+    let rows = || model.clashes.all().iter().filter(|row| row.over.is_none() && !row.member);
+    let of = |level| rows().filter(|row| row.conflict.level == level).map(|row| row.conflicts().len()).sum();
+    let counts: Vec<(usize, Level)> =
+        [Level::Clash, Level::Risk, Level::Note].map(|level| (of(level), level)).into();
+    let counts = || counts.iter().filter(|(count, _)| *count > 0);
+    let told: Vec<String> =
+        counts().map(|(count, level)| format!("{least}{}", counted(*count, *level))).collect();
+    let signs: Vec<String> =
+        counts().map(|(count, level)| format!("{}{least}{count}", warning::mark(*level))).collect();
+    if told.is_empty() {
+        return ["nothing now".to_owned(), String::new()];
+    }
+    [told.join(" · "), signs.join(" ")].map(|counts| model.look.glyphs.tell(&counts).into_owned())
+}
+
+/// What is out of sight, counted, in words and shorter: ` 2–5 of 14 · 1 above needs you · 9 below`, ` 2–5 of 14 ≠1`.
+fn beyond(model: &Model, end: usize) -> [String; 2] {
     let rows = model.clashes.all();
     let top = model.clash_top.min(end);
     if end - top >= rows.len() {
-        return String::new();
+        return [String::new(), String::new()];
     }
-    let mut said = if end - top == 1 {
-        format!(" {end} of {}", rows.len())
-    } else {
-        format!(" {}–{end} of {}", top + 1, rows.len())
-    };
+    let of = rows.len();
+    let place = if end - top == 1 { format!(" {end} of {of}") } else { format!(" {}–{end} of {of}", top + 1) };
+    let mut said = place.clone();
+    let mut all = 0;
     for (rows, side) in [(&rows[..top], "above"), (&rows[end..], "below")] {
         let needs = rows.iter().filter(|row| !row.unfolded && model.row_needs_you(row)).count();
+        all += needs;
         if needs > 0 {
             let verb = if needs == 1 { "needs" } else { "need" };
             said.push_str(&format!(" · {needs} {side} {verb} you"));
@@ -120,7 +129,8 @@ fn beyond(model: &Model, end: usize) -> String {
             said.push_str(&format!(" · {} {side}", rows.len()));
         }
     }
-    said
+    let needs = if all > 0 { format!(" {}{all}", warning::mark(Level::Clash)) } else { String::new() };
+    [said, format!("{place}{needs}")].map(|beyond| model.look.glyphs.tell(&beyond).into_owned())
 }
 
 /// The selected one whole, beside or below the list, or alone.
@@ -174,7 +184,7 @@ fn whole(canvas: &mut Canvas<'_>, model: &Model, parts: &Parts) {
 
 /// The detail's lines in an area.
 pub fn detail(model: &Model, area: Rect) -> Vec<Line<'static>> {
-    model.clashes.chosen().map_or_else(Vec::new, |row| detail::lines(model, row, usize::from(area.width)))
+    model.clashes.chosen().map_or_else(Vec::new, |row| detail::lines(model, row, area))
 }
 
 /// What would stand here, where nothing does.
@@ -200,14 +210,15 @@ fn nothing(canvas: &mut Canvas<'_>, model: &Model, parts: &Parts) {
     let said = [
         (format!("Nobody {is} in anyone's way."), theme.focus),
         (
-            "Here stand two agents as soon as one is about to undo what the other is about to do, or to remove, \
-             rename or revert files that the other works on."
-                .to_owned(),
+            format!(
+                "Two agents stand here when their live intents meet, or when one is about to remove, rename or \
+                 revert files that the other reported in the last {minutes} minutes."
+            ),
             theme.text,
         ),
         (
             format!(
-                "{looked}: {}, and the files that {} reported in the last {minutes} minutes.",
+                "{looked}: {}, reported files of {}.",
                 words::count(intents, "live intent"),
                 words::count(files, "agent"),
             ),

@@ -100,7 +100,7 @@ pub fn parts(model: &Model) -> Parts {
                     View::Room | View::Activity => body.height - DETAIL_MIN - 1,
                 };
                 let count = match model.view {
-                    View::Clashes => clashes::count(model, width, most.into()),
+                    View::Clashes => clashes::height(model, width, most.into()),
                     View::Room | View::Activity => agents::count(model, most.into()),
                 };
                 u16::try_from(count).unwrap_or(most).min(most)

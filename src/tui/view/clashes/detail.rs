@@ -1,5 +1,7 @@
 //! One conflict whole: what it comes to and where, what each side said, what to tell whom.
 
+use ratatui::layout::Rect;
+use ratatui::style::Style;
 use ratatui::text::{Line, Span};
 
 use super::side::{beside, side};
@@ -30,24 +32,32 @@ pub fn names(model: &Model, row: &Row) -> (String, String) {
     }
 }
 
-/// The lines in so many columns.
-pub fn lines(model: &Model, row: &Row, width: usize) -> Vec<Line<'static>> {
-    // Below the list every row is dear.
-    let dense = model.layout() == Layout::Stacked && model.pane != Pane::Open;
-    let mut out = Paper { model, width, out: Vec::new() };
-    if !dense {
-        out.blank();
+/// The lines in an area. Where not all of them fit, what a person can do comes before what each side said: it is
+/// cut last; and below the list, where every row is dear, nothing is set apart.
+pub fn lines(model: &Model, row: &Row, area: Rect) -> Vec<Line<'static>> {
+    let width = usize::from(area.width);
+    let all = written(model, row, width, false, false);
+    if all.len() <= usize::from(area.height) {
+        return all;
     }
-    effect(&mut out, row, dense);
-    if dense {
+    let dense = model.layout() == Layout::Stacked && model.pane != Pane::Open;
+    written(model, row, width, true, dense)
+}
+
+fn written(model: &Model, row: &Row, width: usize, advice_first: bool, dense: bool) -> Vec<Line<'static>> {
+    let mut out = Paper { model, width, dense, out: Vec::new() };
+    out.blank();
+    effect(&mut out, row);
+    if advice_first {
         message(&mut out, row);
     }
+    out.blank();
     if row.around.is_some() {
         members(&mut out, row);
     } else {
         sides(&mut out, row);
     }
-    if !dense {
+    if !advice_first {
         message(&mut out, row);
     }
     out.out
@@ -57,16 +67,21 @@ pub fn lines(model: &Model, row: &Row, width: usize) -> Vec<Line<'static>> {
 struct Paper<'a> {
     model: &'a Model,
     width: usize,
+    /// Nothing is set apart.
+    dense: bool,
     out: Vec<Line<'static>>,
 }
 
 impl Paper<'_> {
+    /// Sets apart what comes.
     fn blank(&mut self) {
-        self.out.push(Line::default());
+        if !self.dense {
+            self.out.push(Line::default());
+        }
     }
 
     /// A text over as many lines as it takes.
-    fn say(&mut self, indent: usize, said: &str, style: ratatui::style::Style) {
+    fn say(&mut self, indent: usize, said: &str, style: Style) {
         let room = self.width.saturating_sub(indent + 1);
         for part in shown::wrap(&text(self.model, said), room) {
             self.out.push(Line::from(vec![Span::raw(" ".repeat(indent)), Span::styled(part, style)]));
@@ -74,7 +89,7 @@ impl Paper<'_> {
     }
 
     /// A title and another text at its right end, where both have room; else below it.
-    fn title(&mut self, said: &str, style: ratatui::style::Style, right: &str) {
+    fn title(&mut self, said: &str, style: Style, right: &str) {
         let (said, right) = (text(self.model, said), text(self.model, right));
         let muted = self.model.look.theme.muted;
         let used = shown::width(&said) + shown::width(&right) + 2;
@@ -90,7 +105,7 @@ impl Paper<'_> {
 }
 
 /// What it comes to, since when, and where: as narrow as it is.
-fn effect(out: &mut Paper<'_>, row: &Row, dense: bool) {
+fn effect(out: &mut Paper<'_>, row: &Row) {
     let model = out.model;
     let theme = &model.look.theme;
     let (zone, now) = (model.look.zone, model.now());
@@ -113,9 +128,7 @@ fn effect(out: &mut Paper<'_>, row: &Row, dense: bool) {
         None => out.title(warning::effect(conflict.level, tense), style, &since),
     }
     if many.is_none() {
-        if !dense {
-            out.blank();
-        }
+        out.blank();
         for place in warning::ground(conflict) {
             out.say(3, &place, if row.over.is_some() { theme.muted } else { theme.text });
         }
@@ -135,13 +148,8 @@ fn effect(out: &mut Paper<'_>, row: &Row, dense: bool) {
         rest.push("Seen: it counts again when it changes.".into());
     }
     for said in rest {
-        if !dense {
-            out.blank();
-        }
-        out.say(1, &said, theme.muted);
-    }
-    if !dense {
         out.blank();
+        out.say(1, &said, theme.muted);
     }
 }
 
@@ -172,6 +180,9 @@ fn members(out: &mut Paper<'_>, row: &Row) {
     let model = out.model;
     let theme = &model.look.theme;
     let Some(around) = &row.around else { return };
+    let second = row.conflict.second.id() == around;
+    out.out.extend(side(model, row, second, out.width));
+    out.blank();
     let names = row.conflicts().take(MEMBERS).filter_map(|conflict| {
         let second = conflict.first.id() == around;
         let other = if second { &conflict.second } else { &conflict.first };
@@ -210,11 +221,7 @@ fn message(out: &mut Paper<'_>, row: &Row) {
     let Some(message) = model.clash_message().filter(|_| row.over.is_none()) else { return };
     let key = model.keys.rows().find(|(binding, _)| binding.action == Action::Copy);
     let key = key.and_then(|(_, keys)| keys.first().map(|key| key.name()));
-    if out.out.last().is_some_and(|last| last.width() > 0) && model.layout() != Layout::Stacked
-        || model.pane == Pane::Open
-    {
-        out.blank();
-    }
+    out.blank();
     let copies = key.map_or(String::new(), |key| format!("{key} copies this"));
     out.title(&message.to, theme.focus, &copies);
     out.say(3, &message.text, theme.text);

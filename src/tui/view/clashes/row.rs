@@ -54,7 +54,7 @@ fn lines(model: &Model, row: &Row, selected: bool, width: usize) -> Vec<Line<'st
     let mark = if row.over.is_some() { " " } else { warning::mark(row.conflict.level) };
     let (halves, times) = told(model, row);
     let bar = || if selected { Span::styled("▌", theme.bar) } else { Span::raw(" ") };
-    set(&halves, &times, room)
+    set(&halves, &times, room, &model.look.glyphs.tell(" · "))
         .into_iter()
         .enumerate()
         .map(|(i, (said, time))| {
@@ -77,9 +77,9 @@ fn told(model: &Model, row: &Row) -> (Vec<String>, Vec<String>) {
     let (zone, now) = (model.look.zone, model.now());
     let conflict = &row.conflict;
     let tense = tense(model, row);
-    let many = row.around.as_ref().and_then(|_| warning::together(&row.group(), tense));
+    let many = row.around.as_ref().and_then(|_| warning::halves_together(&row.group(), tense));
     let mut halves = match &many {
-        Some(many) => vec![many.clone()],
+        Some(many) => many.clone(),
         None => warning::halves(conflict, tense),
     };
     let until = |at| {
@@ -114,13 +114,20 @@ fn told(model: &Model, row: &Row) -> (Vec<String>, Vec<String>) {
 }
 
 /// Lines of a text and of a time at their right end, in so many columns.
-fn set(halves: &[String], times: &[String], room: usize) -> Vec<(String, String)> {
+fn set(halves: &[String], times: &[String], room: usize, between: &str) -> Vec<(String, String)> {
     let mut out: Vec<(String, String)> = Vec::new();
     if room >= HALVES_FROM {
         for (i, half) in halves.iter().enumerate() {
             let time = times.get(i).cloned().unwrap_or_default();
-            // Beside a time the text ends two columns before it.
-            let first = if time.is_empty() { room } else { room.saturating_sub(shown::width(&time) + 2) };
+            // Beside a time the text ends two columns before it, or one where that saves a line.
+            let beside = room.saturating_sub(shown::width(&time) + 1);
+            let first = if time.is_empty() {
+                room
+            } else if shown::width(half) == beside {
+                beside
+            } else {
+                beside.saturating_sub(1)
+            };
             let head = shown::wrap(half, first).into_iter().next().unwrap_or_default();
             let rest = half.strip_prefix(&head).unwrap_or_default().trim_start().to_owned();
             out.push((head, time));
@@ -132,7 +139,7 @@ fn set(halves: &[String], times: &[String], room: usize) -> Vec<(String, String)
     }
     let said = shown::wrap(&halves.join(" "), room);
     out.extend(said.into_iter().map(|line| (line, String::new())));
-    let time = times.join(", ");
+    let time = times.join(between);
     match out.last_mut().filter(|(last, _)| shown::width(last) + shown::width(&time) + 2 <= room) {
         Some((_, right)) => *right = time,
         None => out.extend(shown::wrap(&time, room).into_iter().map(|line| (String::new(), line))),
@@ -140,11 +147,17 @@ fn set(halves: &[String], times: &[String], room: usize) -> Vec<(String, String)
     out
 }
 
-/// How many lines there are with a blank between two, as far as it matters: counting ends beyond `most`.
-pub fn count(model: &Model, width: u16, most: usize) -> usize {
+/// How many lines there are, as far as it matters: counting ends beyond `most`. With a blank between two where
+/// all of them have room so.
+pub fn height(model: &Model, width: u16, most: usize) -> usize {
+    let airy = count(model, width, most, true);
+    if airy > most { count(model, width, most, false) } else { airy }
+}
+
+fn count(model: &Model, width: u16, most: usize, air: bool) -> usize {
     let mut count = 0;
     for place in 0..model.clashes.all().len() {
-        count += block(model, place, true, width).len();
+        count += block(model, place, air, width).len();
         if count > most {
             break;
         }
@@ -155,7 +168,7 @@ pub fn count(model: &Model, width: u16, most: usize) -> usize {
 /// Whether all have room with a blank between two.
 pub fn airy(model: &Model, area: Rect) -> bool {
     let height = usize::from(area.height);
-    count(model, area.width, height) <= height
+    count(model, area.width, height, true) <= height
 }
 
 /// The first row to draw, so that the selected one is in sight, moved as little as possible.

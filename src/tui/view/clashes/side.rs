@@ -13,7 +13,8 @@ use crate::{hint, shown, words};
 /// Columns of a field's name with the blanks behind it.
 const LABEL: usize = 10;
 
-/// The lines of one side in so many columns; alone on the screen it says all that its agent says.
+/// The lines of one side of a row's conflict in so many columns: of one of two what meets the other, of the one
+/// that many have in common all that it named; alone on the screen all that its agent says.
 pub fn side(model: &Model, row: &Row, second: bool, width: usize) -> Vec<Line<'static>> {
     let theme = &model.look.theme;
     let conflict = &row.conflict;
@@ -50,20 +51,23 @@ pub fn side(model: &Model, row: &Row, second: bool, width: usize) -> Vec<Line<'s
         Some(intent) => text(model, intent.kind.as_str()),
         None => "reported".to_owned(),
     };
-    let met = warning::named(conflict, second);
+    let mut met = warning::named(conflict, second);
+    let mut besides: Vec<String> = party.intent().map_or_else(Vec::new, |intent| {
+        let areas = intent.areas.iter().map(|area| format!("area {}", shown::line(area)));
+        let all = intent.paths.iter().map(|path| shown::line(path)).chain(areas);
+        all.filter(|named| !met.contains(named)).collect()
+    });
+    if row.around.is_some() {
+        met.append(&mut besides);
+    }
     for (i, named) in met.iter().enumerate() {
         put(if i == 0 { &kind } else { "" }, &text(model, named));
     }
-    if conflict.more > 0 {
+    if conflict.more > 0 && row.around.is_none() {
         put("", &format!("and {} more there", conflict.more));
     }
-    if whole && let Some(intent) = party.intent() {
-        let paths = intent.paths.iter().map(|path| shown::line(path));
-        let areas = intent.areas.iter().map(|area| format!("area {}", shown::line(area)));
-        let besides = paths.chain(areas).filter(|named| !met.contains(named));
-        for (i, named) in besides.enumerate() {
-            put(if i == 0 { "besides" } else { "" }, &text(model, &named));
-        }
+    for (i, named) in besides.iter().filter(|_| whole).enumerate() {
+        put(if i == 0 { "besides" } else { "" }, &text(model, named));
     }
     for (i, said) in said(model, row, second, width.saturating_sub(LABEL + 4)).iter().enumerate() {
         put(if i == 0 { "said" } else { "" }, said);
@@ -97,13 +101,10 @@ fn said(model: &Model, row: &Row, second: bool, room: usize) -> Vec<String> {
     let age = words::age(now - at);
     let mut parts = vec![if age == "now" { "just now".to_owned() } else { format!("{age} ago") }];
     let until = party.until();
-    let holds = match (party.act, row.over.is_some()) {
-        (Act::Intends, false) => "holds",
-        (Act::Intends, true) => "would have held",
-        (Act::Reports, false) => "counts",
-        (Act::Reports, true) => "would have counted",
-    };
-    parts.push(format!("{holds} until {}", zone.near(until, now)));
+    if row.over.is_none() {
+        let holds = if party.act == Act::Intends { "holds" } else { "counts" };
+        parts.push(format!("{holds} until {}", zone.near(until, now)));
+    }
     if tense(model, row) == Tense::Present {
         parts.push(format!("{} left", words::left(until - now)));
     }
