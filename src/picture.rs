@@ -1,82 +1,32 @@
 //! What a watcher knows of a room: the picture, and the news that change it.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use chrono::TimeDelta;
 
-use crate::conflict::{Conflict, Ended, Radar};
+use self::agents::Agents;
+use self::log::Log;
+use crate::conflict::Radar;
+use crate::trouble::Trouble;
 use crate::wire::Time;
 use crate::wire::feed::Frame;
 use crate::wire::id::AgentId;
-use crate::wire::pulse::{Availability, Pulse};
+use crate::wire::pulse::Pulse;
 
+mod agents;
+mod ages;
 mod clashes;
+mod log;
 mod news;
+mod troubles;
 
+pub use self::agents::{Agent, Claim, Counts, IDLE_STALE_AFTER, STALE_AFTER, Since};
+pub use self::log::Happening;
 pub use self::news::{Heard, News};
 
-/// `working` and `online` older than this are no longer taken at their word, unless a setting says otherwise.
-pub const STALE_AFTER: TimeDelta = TimeDelta::minutes(15);
-/// The same for `idle`. Asleep, away and offline announce silence, so they never get old.
-pub const IDLE_STALE_AFTER: TimeDelta = TimeDelta::hours(2);
 /// How far a watcher's clock may be from the room's before it is told.
 const CLOCKS_APART: TimeDelta = TimeDelta::minutes(5);
-/// Happenings kept for the activity.
-const LOG_MAX: usize = 500;
-
-/// Since when something is so.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Since {
-    /// From this moment on.
-    At(Time),
-    /// It was so already when we first looked, at this moment.
-    Before(Time),
-}
-
-/// What an agent claims of itself, judged by its age.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Claim<'a> {
-    /// What it said.
-    pub availability: &'a Availability,
-    /// How long ago, never negative.
-    pub age: TimeDelta,
-    /// Said too long ago to be taken for the present.
-    pub stale: bool,
-    /// To be told in the past tense: stale, or a run has failed since.
-    pub past: bool,
-    /// It said that it is not here, so silence is no news.
-    pub absent: bool,
-}
-
-/// One agent in the picture.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Agent {
-    /// Its last pulse.
-    pub pulse: Arc<Pulse>,
-    /// Since when its failure stands; only where one does.
-    pub failed: Option<Since>,
-}
-
-impl Agent {
-    /// The claim at `now`, the room's time, doubted after `stale_after`.
-    fn claim(&self, now: Time, stale_after: TimeDelta) -> Claim<'_> {
-        let availability = &self.pulse.availability;
-        let age = (now - self.pulse.updated_at).max(TimeDelta::zero());
-        let stale = match availability {
-            Availability::Working | Availability::Online => age >= stale_after,
-            Availability::Idle => age >= IDLE_STALE_AFTER.max(stale_after),
-            _ => false,
-        };
-        let absent =
-            matches!(availability, Availability::Asleep | Availability::Away | Availability::Offline);
-        let failed_since = match self.failed {
-            Some(Since::At(at)) => at > self.pulse.updated_at,
-            Some(Since::Before(_)) | None => false,
-        };
-        Claim { availability, age, stale, past: stale || (!absent && failed_since), absent }
-    }
-}
 
 /// How the picture is fed.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -103,70 +53,6 @@ pub enum Connection {
     },
 }
 
-/// How many agents are in which state.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Counts {
-    /// All.
-    pub agents: usize,
-    /// Whose claim to be working is fresh.
-    pub working: usize,
-    /// Whose claim is too old.
-    pub stale: usize,
-    /// With a failure standing.
-    pub failed: usize,
-}
-
-/// Something that happened, for the activity.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Happening {
-    /// An agent, or its runner, reported.
-    Reported {
-        /// When, by the room's clock.
-        at: Time,
-        /// What was known of the agent before; `None`: nothing.
-        before: Option<Arc<Pulse>>,
-        /// What it is now.
-        after: Arc<Pulse>,
-    },
-    /// An agent was taken out of the room.
-    Gone {
-        /// When, by the room's clock.
-        at: Time,
-        /// Who.
-        agent_id: AgentId,
-    },
-    /// An event of a newer room.
-    Unknown {
-        /// Its type, as it came.
-        kind: String,
-    },
-    /// Nothing was heard between these two moments of the room's clock.
-    Outage {
-        /// From.
-        from: Time,
-        /// To.
-        to: Time,
-        /// How many events came afterwards to catch up; `None`: a new picture came instead.
-        missed: Option<u64>,
-    },
-    /// Two agents have got into each other's way, as nobody sent: only clashes are told here.
-    Clash {
-        /// When, by the room's clock.
-        at: Time,
-        /// Who, and what of them.
-        clash: Arc<Conflict>,
-    },
-    /// A clash is over.
-    ClashOver(Arc<Ended>),
-    /// The watcher's clock was found to be far from the room's, which ages are told by.
-    Clock {
-        /// When, by the room's clock.
-        at: Time,
-        /// The room's clock less the watcher's.
-        ahead: TimeDelta,
-    },
-}
-
 /// A room as a watcher knows it.
 #[derive(Debug, Clone)]
 pub struct Picture {
@@ -178,11 +64,10 @@ pub struct Picture {
     pub refusing: Option<String>,
     /// How old `working` and `online` may be to be taken at their word.
     pub stale_after: TimeDelta,
-    agents: BTreeMap<AgentId, Agent>,
+    agents: Agents,
     radar: Radar,
-    log: VecDeque<Happening>,
-    /// How many happenings the log has ever been told.
-    happened: u64,
+    troubles: Vec<Trouble>,
+    log: Log,
     position: Option<(String, u64)>,
     /// The room's clock less the watcher's.
     ahead: TimeDelta,
@@ -212,10 +97,10 @@ impl Picture {
             connection: Connection::Connecting,
             refusing: None,
             stale_after: STALE_AFTER,
-            agents: BTreeMap::new(),
+            agents: Agents::default(),
             radar: Radar::default(),
-            log: VecDeque::new(),
-            happened: 0,
+            troubles: Vec::new(),
+            log: Log::default(),
             position: None,
             ahead: TimeDelta::zero(),
             told_ahead: TimeDelta::zero(),
@@ -256,6 +141,11 @@ impl Picture {
         self.agents.get(id)
     }
 
+    /// The agents with a failure standing, by owner and name.
+    pub fn failed(&self) -> impl ExactSizeIterator<Item = &AgentId> {
+        self.agents.failed()
+    }
+
     /// What happened, oldest first, as far as it is remembered.
     pub fn log(&self) -> impl DoubleEndedIterator<Item = &Happening> {
         self.log.iter()
@@ -263,7 +153,7 @@ impl Picture {
 
     /// How many happenings there have ever been: of two looks, the difference is new at the log's end.
     pub fn happened(&self) -> u64 {
-        self.happened
+        self.log.ever()
     }
 
     /// The database and the last event that the picture contains.
@@ -273,14 +163,14 @@ impl Picture {
 
     /// How many agents are in which state at `now`, the room's time.
     pub fn counts(&self, now: Time) -> Counts {
-        let mut counts = Counts { agents: self.agents.len(), ..Counts::default() };
-        for agent in self.agents.values() {
-            let claim = self.claim(agent, now);
-            counts.stale += usize::from(claim.stale);
-            counts.working += usize::from(*claim.availability == Availability::Working && !claim.past);
-            counts.failed += usize::from(agent.pulse.run_failure.is_some());
-        }
-        counts
+        self.agents.counts(now, self.stale_after)
+    }
+
+    /// When one of the counts changes next if nothing is heard: a claim gets old, or somebody is no longer in
+    /// another's way. By the room's clock; the times at which single agents look different are not among these.
+    pub fn next_change(&self, now: Time) -> Option<Time> {
+        let stale = self.agents.next_stale(now, self.stale_after);
+        stale.into_iter().chain(self.next_end()).min()
     }
 
     /// Takes in what was heard.
@@ -343,7 +233,7 @@ impl Picture {
         if (self.ahead - told).abs() <= CLOCKS_APART {
             self.told_ahead = told;
         } else {
-            self.note(Happening::Clock { at, ahead: self.ahead });
+            self.log.note(Happening::Clock { at, ahead: self.ahead });
         }
     }
 
@@ -357,31 +247,33 @@ impl Picture {
     fn end_outage(&mut self, to: Time, newest: Option<u64>) {
         if let Some(outage) = self.outage.take() {
             let missed = newest.map(|newest| newest.saturating_sub(outage.seq));
-            self.note(Happening::Outage { from: outage.from, to, missed });
+            self.log.note(Happening::Outage { from: outage.from, to, missed });
         }
     }
 
     fn replace(&mut self, seq: u64, pulses: Vec<Pulse>, local: Time) {
         let now = self.room_time(local);
         self.end_outage(now, None);
-        let mut old = std::mem::take(&mut self.agents);
+        let old = std::mem::take(&mut self.agents);
         for pulse in pulses {
             let failed = pulse.run_failure.as_ref().map(|failure| {
-                old.remove(&pulse.agent_id)
+                old.get(&pulse.agent_id)
                     .filter(|agent| agent.pulse.run_failure.as_ref() == Some(failure))
                     .and_then(|agent| agent.failed)
                     .unwrap_or(Since::Before(now))
             });
-            self.agents.insert(pulse.agent_id.clone(), Agent { pulse: Arc::new(pulse), failed });
+            self.agents.insert(Agent { pulse: Arc::new(pulse), failed });
         }
+        self.agents.pass(now, self.stale_after);
         if let Some(position) = &mut self.position {
             // A picture may also come amid a connection, in place of events that we were too slow for: of the
             // history that follows it we know what we were told.
             self.logged = self.logged.max(position.1);
             position.1 = seq;
         }
-        let pulses = self.agents.values().map(|agent| &agent.pulse);
+        let pulses = self.agents.iter().map(|(_, agent)| &agent.pulse);
         let turns = self.radar.replace(pulses, now);
+        self.settle_troubles();
         // What is so on the first look did not happen now.
         if std::mem::replace(&mut self.whole, true) {
             self.tell(turns, Some(now));
@@ -409,16 +301,18 @@ impl Picture {
             let after = Arc::<Pulse>::from(pulse);
             let before = last.insert(after.agent_id.clone(), Arc::clone(&after));
             let failure = after.run_failure.as_ref();
-            if let Some(agent) = self.agents.get_mut(&after.agent_id)
+            if let Some(agent) = self.agents.get(&after.agent_id)
                 && failure.is_some()
                 && failure == agent.pulse.run_failure.as_ref()
                 && began(before.as_deref(), &after, at)
             {
-                agent.failed = Some(Since::At(at));
+                let pulse = Arc::clone(&agent.pulse);
+                self.agents.insert(Agent { pulse, failed: Some(Since::At(at)) });
             }
             history.extend(new.then_some(Happening::Reported { at, before, after }));
         }
-        history.into_iter().for_each(|happening| self.note(happening));
+        self.settle_troubles();
+        history.into_iter().for_each(|happening| self.log.note(happening));
     }
 
     fn event(&mut self, frame: Frame) {
@@ -433,23 +327,28 @@ impl Picture {
                         .and_then(|a| a.failed)
                         .unwrap_or(Since::At(at))
                 });
-                self.agents.insert(after.agent_id.clone(), Agent { pulse: Arc::clone(&after), failed });
+                let failing = old.is_some_and(|agent| agent.failed.is_some()) || failed.is_some();
+                self.agents.insert(Agent { pulse: Arc::clone(&after), failed });
+                if failing {
+                    self.settle_troubles();
+                }
                 // Before what was said, what had run out by then.
                 let turns = self.radar.pass(at);
                 self.tell(turns, None);
                 let turns = self.radar.pulse(&after, at);
-                self.note(Happening::Reported { at, before, after });
+                self.log.note(Happening::Reported { at, before, after });
                 self.tell(turns, Some(at));
             }
             Frame::Gone { at, agent_id, .. } => {
                 self.agents.remove(&agent_id);
+                self.settle_troubles();
                 let turns = self.radar.pass(at);
                 self.tell(turns, None);
                 let turns = self.radar.gone(&agent_id, at);
-                self.note(Happening::Gone { at, agent_id });
+                self.log.note(Happening::Gone { at, agent_id });
                 self.tell(turns, Some(at));
             }
-            Frame::Other(other) => self.note(Happening::Unknown { kind: other.kind }),
+            Frame::Other(other) => self.log.note(Happening::Unknown { kind: other.kind }),
             Frame::Hello { .. }
             | Frame::Snapshot { .. }
             | Frame::Recent { .. }
@@ -459,14 +358,6 @@ impl Picture {
         if let (Some(position), Some(seq)) = (&mut self.position, seq) {
             position.1 = seq;
         }
-    }
-
-    fn note(&mut self, happening: Happening) {
-        if self.log.len() == LOG_MAX {
-            self.log.pop_front();
-        }
-        self.log.push_back(happening);
-        self.happened += 1;
     }
 }
 

@@ -169,6 +169,31 @@ fn press(model: &mut Model, keys: &str) -> Option<Effect> {
     effect
 }
 
+/// A letter for each cell's style: what is coloured, bold or dim, row by row.
+fn styles(buffer: &Buffer) -> String {
+    let letter = |x, y| {
+        let cell = &buffer[(x, y)];
+        let base = match cell.fg {
+            Color::Reset => '.',
+            Color::Red => 'r',
+            Color::Yellow => 'y',
+            Color::Green => 'g',
+            Color::Cyan => 'c',
+            Color::Magenta => 'm',
+            _ => '?',
+        };
+        match (cell.modifier.contains(Modifier::BOLD), cell.modifier.contains(Modifier::DIM)) {
+            (true, false) if base == '.' => 'B',
+            (true, false) => base.to_ascii_uppercase(),
+            (false, true) if base == '.' => '-',
+            (false, false) => base,
+            _ => '!',
+        }
+    };
+    let area = buffer.area;
+    (0..area.height).map(|y| (0..area.width).map(|x| letter(x, y)).collect::<String>() + "\n").collect()
+}
+
 fn copied(effect: Option<Effect>) -> String {
     match effect {
         Some(Effect::Copy(text)) => text,
@@ -211,6 +236,16 @@ fn one_alone_in_every_width() {
         press(&mut m, "\r");
         assert_eq!(m.pane, Pane::Open);
         insta::assert_snapshot!(format!("open-{columns}x{rows}"), text(&mut m, columns, rows));
+    }
+}
+
+#[test]
+fn the_clashes_in_style() {
+    for (columns, rows) in [(38, 24), (120, 30)] {
+        insta::assert_snapshot!(
+            format!("style-{columns}x{rows}"),
+            styles(&draw(&mut scene(), columns, rows))
+        );
     }
 }
 
@@ -657,8 +692,8 @@ fn case_a14_no_size_panics() {
     for mut m in [scene(), hostile(), many, room("14:32:00", &pairs())] {
         for keys in ["", "jj", "\r"] {
             press(&mut m, keys);
-            for columns in (0..=24).chain((25..=300).step_by(25)) {
-                for rows in (0..=9).chain((10..=60).step_by(10)) {
+            for columns in (0..=24).step_by(2).chain((25..=300).step_by(39)) {
+                for rows in (0..=9).step_by(2).chain((10..=60).step_by(25)) {
                     draw(&mut m, columns, rows);
                 }
             }
@@ -666,39 +701,4 @@ fn case_a14_no_size_panics() {
         press(&mut m, "\u{1b}\u{1b}\u{1b}");
         assert!(text(&mut m, 80, 24).contains("─ Clashes") || m.view == View::Room);
     }
-}
-
-#[test]
-fn measure_me() {
-    let mut pulses = Vec::new();
-    for i in 0..200 {
-        pulses.push(said(&format!("o{:02}/a{i:03}", i % 40), "14:31:00", if i % 2 == 0 { "change src/**" } else { "remove src/**" }, &[]));
-    }
-    let mut m = room("14:32:00", &pulses);
-    let t = std::time::Instant::now();
-    draw(&mut m, 120, 40);
-    println!("draw {:?} rows {}", t.elapsed(), m.clashes.all().len());
-    let t = std::time::Instant::now();
-    event(&mut m, with(said("o00/a000", "14:32:00", "change src/**", &[]), &json!({"doing": "x"})));
-    println!("event {:?}", t.elapsed());
-    let t = std::time::Instant::now();
-    m.picture.conflicts(time("14:32:00")).len();
-    println!("conflicts {:?}", t.elapsed());
-    let mut m = scene();
-    draw(&mut m, 120, 40);
-    let t = std::time::Instant::now();
-    for _ in 0..20 { draw(&mut m, 120, 40); }
-    println!("scene draw {:?}", t.elapsed() / 20);
-    let mut m = hostile();
-    draw(&mut m, 120, 40);
-    let t = std::time::Instant::now();
-    for _ in 0..20 { draw(&mut m, 120, 40); }
-    println!("hostile draw {:?}", t.elapsed() / 20);
-    let mut buffer = Buffer::empty(Rect::new(0, 0, 120, 40));
-    let t = std::time::Instant::now();
-    view::draw(&m, &mut buffer);
-    println!("hostile draw alone {:?}", t.elapsed());
-    let t = std::time::Instant::now();
-    update::resize(&mut m, 120, 40);
-    println!("hostile resize alone {:?}", t.elapsed());
 }

@@ -54,6 +54,7 @@ impl Picture {
     /// Lets what has run out by `now`, the room's time, run out, and tells of it in the log. While nothing is
     /// heard, nothing does: it may have been said again.
     pub fn pass(&mut self, now: Time) {
+        self.agents.pass(now, self.stale_after);
         if self.is_up_to_date() {
             let turns = self.radar.pass(now);
             self.tell(turns, None);
@@ -76,10 +77,10 @@ impl Picture {
             match turn {
                 Turn::Began(clash) if clash.level == Level::Clash => {
                     let at = at.unwrap_or(clash.since);
-                    self.note(Happening::Clash { at, clash });
+                    self.log.note(Happening::Clash { at, clash });
                 }
                 Turn::Ended(ended) if ended.conflict.level == Level::Clash => {
-                    self.note(Happening::ClashOver(ended));
+                    self.log.note(Happening::ClashOver(ended));
                 }
                 _ => {}
             }

@@ -70,21 +70,25 @@ fn list(canvas: &mut Canvas<'_>, model: &Model, parts: &Parts) {
     let mut y = 0;
     let mut end = model.clash_top;
     for place in model.clash_top..model.clashes.all().len() {
-        if y >= parts.list.height {
+        let lines = row::block(model, place, air, parts.list.width);
+        // Half a sentence would read as another one; only where there is no room for a whole one it is cut.
+        let cut = usize::from(y) + lines.len() > usize::from(parts.list.height);
+        if cut && place > model.clash_top {
             break;
         }
-        for line in row::block(model, place, air, parts.list.width) {
+        for line in lines {
             canvas.line(parts.list, y, &line);
             y = y.saturating_add(1);
         }
-        // Of one that is cut at the edge the sentence begins, so that it counts as seen.
         end = place + 1;
     }
     let focus = if model.pane == Pane::List { theme.focus } else { theme.muted };
-    let (name, beyond) = (format!("Clashes{}", as_of(model)), beyond(model, end));
-    // With the rule's ends and the blanks around both.
-    let room =
-        usize::from(parts.list_title.width).saturating_sub(shown::width(&name) + shown::width(&beyond) + 8);
+    let name = format!("Clashes{}", as_of(model));
+    // Without the rule's ends and the blanks around both.
+    let room = usize::from(parts.list_title.width).saturating_sub(shown::width(&name) + 5);
+    let beyond =
+        beyond(model, end).into_iter().find(|beyond| shown::width(beyond) <= room).unwrap_or_default();
+    let room = room.saturating_sub(shown::width(&beyond) + 3);
     let counts = counts(model).into_iter().find(|counts| shown::width(counts) <= room).unwrap_or_default();
     let title = Line::from(vec![Span::styled(name, focus), Span::styled(beyond, theme.muted)]);
     canvas.rule(parts.list_title, 0, &title, &Line::from(Span::styled(counts, theme.muted)));
@@ -116,7 +120,8 @@ fn beyond(model: &Model, end: usize) -> [String; 2] {
         return [String::new(), String::new()];
     }
     let of = rows.len();
-    let place = if end - top == 1 { format!(" {end} of {of}") } else { format!(" {}–{end} of {of}", top + 1) };
+    let place =
+        if end - top == 1 { format!(" {end} of {of}") } else { format!(" {}–{end} of {of}", top + 1) };
     let mut said = place.clone();
     let mut all = 0;
     for (rows, side) in [(&rows[..top], "above"), (&rows[end..], "below")] {

@@ -168,13 +168,15 @@ fn count(model: &Model, width: u16, most: usize, air: bool) -> usize {
 /// Whether all have room with a blank between two.
 pub fn airy(model: &Model, area: Rect) -> bool {
     let height = usize::from(area.height);
-    count(model, area.width, height, true) <= height
+    // Each has a line at least.
+    model.clashes.all().len() <= height && count(model, area.width, height, true) <= height
 }
 
 /// The first row to draw, so that the selected one is in sight, moved as little as possible.
 pub fn top(model: &Model, area: Rect) -> usize {
     let rows = model.clashes.all().len();
-    if rows == 0 || area.height == 0 {
+    let height = usize::from(area.height);
+    if rows == 0 || height == 0 {
         return 0;
     }
     let air = airy(model, area);
@@ -184,10 +186,12 @@ pub fn top(model: &Model, area: Rect) -> usize {
         let mut used = 0;
         let fit = |place: &usize| {
             used += block(model, *place, air, area.width).len();
-            used <= usize::from(area.height)
+            used <= height
         };
         places.rev().take_while(fit).last().unwrap_or(end.saturating_sub(1))
     };
     let selected = model.clashes.place();
-    model.clash_top.min(selected).max(fits(0..selected + 1)).min(fits(0..rows))
+    let top = model.clash_top.min(selected).max(fits(0..selected + 1));
+    // Far from the end there is enough to fill the list.
+    if rows - top > height { top } else { top.min(fits(0..rows)) }
 }
