@@ -61,6 +61,8 @@ pub fn pass(model: &mut Model) {
     present.pass(now);
     if room::follow(model) {
         keep_in_sight(model);
+    } else if model.view == View::Clashes {
+        clashes::keep_in_sight(model);
     }
 }
 
@@ -119,7 +121,7 @@ fn press(model: &mut Model, key: KeyEvent) -> Option<Effect> {
     model.did = None;
     // What is about the whole screen does not bring the selection of a side pane to light.
     let first = !model.touched;
-    model.touched |= points(action);
+    model.touched |= model.help.is_none() && points(action);
     match action {
         Action::Quit => return Some(Effect::Quit),
         Action::Suspend => return Some(Effect::Suspend),
@@ -129,6 +131,7 @@ fn press(model: &mut Model, key: KeyEvent) -> Option<Effect> {
         // Behind the help nothing moves that nobody sees.
         Action::OtherPane if model.help.is_some() => {}
         Action::Show(view) => show(model, view),
+        Action::Open if model.view == View::Clashes && clashes::fold(model) => {}
         Action::Open => {
             model.pane = Pane::Open;
             model.detail_top = 0;
@@ -153,8 +156,8 @@ fn press(model: &mut Model, key: KeyEvent) -> Option<Effect> {
         Action::Reverse => room::reverse(model),
         Action::Group => room::group(model),
         Action::NextTheme => next_theme(model),
-        Action::NextNeedsYou => room::needs_you(model, 1),
-        Action::LastNeedsYou => room::needs_you(model, -1),
+        Action::NextNeedsYou => needs_you(model, 1),
+        Action::LastNeedsYou => needs_you(model, -1),
         Action::Down => step(model, 1, first),
         Action::Up => step(model, -1, first),
         Action::HalfDown => step(model, page(model) / 2, false),
@@ -181,7 +184,7 @@ fn points(action: Action) -> bool {
             | Action::NextTheme
             | Action::Retry
             | Action::Reverse
-            | Action::Show(_)
+            | Action::Show(View::Room)
             | Action::Sort
     )
 }
@@ -197,6 +200,8 @@ fn back(model: &mut Model) {
             model.detail_top = 0;
         }
         model.pane = Pane::List;
+    } else if model.view == View::Clashes && clashes::fold_up(model) {
+        // What was unfolded is a level of its own.
     } else if model.view != View::Room {
         show(model, View::Room);
     } else if !model.list.filter().is_empty() {
@@ -204,6 +209,14 @@ fn back(model: &mut Model) {
     } else {
         model.touched = false;
         model.list_top = 0;
+    }
+}
+
+/// The next that needs you, or the one before.
+fn needs_you(model: &mut Model, by: isize) {
+    match model.view {
+        View::Clashes => clashes::needs_you(model, by),
+        View::Room | View::Activity => room::needs_you(model, by),
     }
 }
 

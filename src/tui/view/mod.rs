@@ -103,10 +103,17 @@ pub fn parts(model: &Model) -> Parts {
             let list = if body.height < 2 * DETAIL_MIN {
                 body.height
             } else {
-                let most = body.height - DETAIL_MIN - 1;
-                // Nobody takes two lines to say.
-                let rows = if model.list.is_empty() { 3 } else { model.list.rows(false).len() };
-                u16::try_from(rows).unwrap_or(most).min(most)
+                let most = match model.view {
+                    View::Clashes => body.height / 2,
+                    View::Room | View::Activity => body.height - DETAIL_MIN - 1,
+                };
+                let count = match model.view {
+                    View::Clashes => clashes::height(model, width, most.into()),
+                    // Nobody takes two lines to say.
+                    View::Room | View::Activity if model.list.is_empty() => 3,
+                    View::Room | View::Activity => model.list.rows(false).len(),
+                };
+                u16::try_from(count).unwrap_or(most).min(most)
             };
             parts.list = Rect { height: list, ..body };
             if list < body.height {
@@ -191,6 +198,7 @@ pub fn page(model: &Model) -> usize {
         return usize::from(help::area(model).height.saturating_sub(2));
     }
     match (model.pane, model.layout()) {
+        (Pane::List, _) if model.view == View::Clashes => usize::from(parts.list.height / 3).max(1),
         (Pane::List, Layout::Cards) => usize::from(parts.list.height / 3).max(1),
         (Pane::List, _) => usize::from(parts.list.height),
         _ => usize::from(parts.detail.height),
@@ -224,7 +232,11 @@ pub fn shows_detail(model: &Model) -> bool {
 /// The last first line of the detail.
 pub fn detail_end(model: &Model) -> usize {
     let parts = parts(model);
-    agent::lines(model, parts.detail).len().saturating_sub(usize::from(parts.detail.height))
+    let lines = match model.view {
+        View::Clashes => clashes::detail(model, parts.detail).len(),
+        View::Room | View::Activity => agent::lines(model, parts.detail).len(),
+    };
+    lines.saturating_sub(usize::from(parts.detail.height))
 }
 
 /// The last first line of the help.
@@ -254,13 +266,15 @@ fn as_of(model: &Model) -> String {
     heard.map_or(String::new(), |at| format!(" as of {}", model.look.zone.moment(at, now)))
 }
 
-/// `y copies it`, with the key in use.
+/// The key in use for an action, as the footer names it.
+fn key(model: &Model, action: Action) -> Option<String> {
+    let (_, keys) = model.keys.rows().find(|(binding, _)| binding.action == action)?;
+    keys.first().map(|key| model.look.glyphs.tell(&key.name()).into_owned())
+}
+
+/// `y copies it`; empty where no key does.
 fn copies(model: &Model, what: &str) -> String {
-    let mut rows = model.keys.rows();
-    let key =
-        rows.find_map(|(binding, keys)| (binding.action == Action::Copy).then(|| keys.first()).flatten());
-    let key = key.map(|key| model.look.glyphs.tell(&key.name()).into_owned());
-    key.map_or_else(String::new, |key| format!("{key} copies {what}"))
+    key(model, Action::Copy).map_or_else(String::new, |key| format!("{key} copies {what}"))
 }
 
 /// A text in a role, made safe and put into the terminal's characters.
