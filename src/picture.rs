@@ -1,19 +1,22 @@
 //! What a watcher knows of a room: the picture, and the news that change it.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use chrono::TimeDelta;
 
-use crate::conflict::{Conflict, Ended, Radar};
+use self::log::Log;
+use crate::conflict::{Level, Radar};
 use crate::wire::Time;
 use crate::wire::feed::Frame;
 use crate::wire::id::AgentId;
 use crate::wire::pulse::{Availability, Pulse};
 
 mod clashes;
+mod log;
 mod news;
 
+pub use self::log::{Entry, Happening};
 pub use self::news::{Heard, News};
 
 /// `working` and `online` older than this are no longer taken at their word, unless a setting says otherwise.
@@ -22,8 +25,6 @@ pub const STALE_AFTER: TimeDelta = TimeDelta::minutes(15);
 pub const IDLE_STALE_AFTER: TimeDelta = TimeDelta::hours(2);
 /// How far a watcher's clock may be from the room's before it is told.
 const CLOCKS_APART: TimeDelta = TimeDelta::minutes(5);
-/// Happenings kept for the activity.
-const LOG_MAX: usize = 500;
 
 /// Since when something is so.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -116,57 +117,6 @@ pub struct Counts {
     pub failed: usize,
 }
 
-/// Something that happened, for the activity.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Happening {
-    /// An agent, or its runner, reported.
-    Reported {
-        /// When, by the room's clock.
-        at: Time,
-        /// What was known of the agent before; `None`: nothing.
-        before: Option<Arc<Pulse>>,
-        /// What it is now.
-        after: Arc<Pulse>,
-    },
-    /// An agent was taken out of the room.
-    Gone {
-        /// When, by the room's clock.
-        at: Time,
-        /// Who.
-        agent_id: AgentId,
-    },
-    /// An event of a newer room.
-    Unknown {
-        /// Its type, as it came.
-        kind: String,
-    },
-    /// Nothing was heard between these two moments of the room's clock.
-    Outage {
-        /// From.
-        from: Time,
-        /// To.
-        to: Time,
-        /// How many events came afterwards to catch up; `None`: a new picture came instead.
-        missed: Option<u64>,
-    },
-    /// Two agents have got into each other's way, as nobody sent: only clashes are told here.
-    Clash {
-        /// When, by the room's clock.
-        at: Time,
-        /// Who, and what of them.
-        clash: Arc<Conflict>,
-    },
-    /// A clash is over.
-    ClashOver(Arc<Ended>),
-    /// The watcher's clock was found to be far from the room's, which ages are told by.
-    Clock {
-        /// When, by the room's clock.
-        at: Time,
-        /// The room's clock less the watcher's.
-        ahead: TimeDelta,
-    },
-}
-
 /// A room as a watcher knows it.
 #[derive(Debug, Clone)]
 pub struct Picture {
@@ -180,9 +130,7 @@ pub struct Picture {
     pub stale_after: TimeDelta,
     agents: BTreeMap<AgentId, Agent>,
     radar: Radar,
-    log: VecDeque<Happening>,
-    /// How many happenings the log has ever been told.
-    happened: u64,
+    log: Log,
     position: Option<(String, u64)>,
     /// The room's clock less the watcher's.
     ahead: TimeDelta,
@@ -214,8 +162,7 @@ impl Picture {
             stale_after: STALE_AFTER,
             agents: BTreeMap::new(),
             radar: Radar::default(),
-            log: VecDeque::new(),
-            happened: 0,
+            log: Log::default(),
             position: None,
             ahead: TimeDelta::zero(),
             told_ahead: TimeDelta::zero(),
@@ -263,7 +210,22 @@ impl Picture {
 
     /// How many happenings there have ever been: of two looks, the difference is new at the log's end.
     pub fn happened(&self) -> u64 {
-        self.happened
+        self.log.ever()
+    }
+
+    /// The same with their numbers, and whether the room remembered them from before we looked.
+    pub fn entries(&self) -> impl DoubleEndedIterator<Item = &Entry> {
+        self.log.entries()
+    }
+
+    /// How many differences have been heard of since the first look: what repeats the last report is none.
+    pub fn differences(&self) -> u64 {
+        self.log.differences()
+    }
+
+    /// When the room was first seen whole, by its own clock.
+    pub fn opened(&self) -> Option<Time> {
+        self.log.opened()
     }
 
     /// The database and the last event that the picture contains.
@@ -311,7 +273,7 @@ impl Picture {
             }
             News::Snapshot { seq, pulses } => self.replace(seq, pulses, at),
             News::Recent { events } => self.remember(events),
-            News::Event { frame } => self.event(frame),
+            News::Event { frame } => self.event(frame, self.room_time(at)),
             News::Run { .. } => {}
             News::Room { refusing } => self.refusing = refusing,
             News::Lost { why, retry_in } => {
@@ -343,7 +305,7 @@ impl Picture {
         if (self.ahead - told).abs() <= CLOCKS_APART {
             self.told_ahead = told;
         } else {
-            self.note(Happening::Clock { at, ahead: self.ahead });
+            self.log.note(Happening::Clock { at, ahead: self.ahead });
         }
     }
 
@@ -357,7 +319,7 @@ impl Picture {
     fn end_outage(&mut self, to: Time, newest: Option<u64>) {
         if let Some(outage) = self.outage.take() {
             let missed = newest.map(|newest| newest.saturating_sub(outage.seq));
-            self.note(Happening::Outage { from: outage.from, to, missed });
+            self.log.note(Happening::Outage { from: outage.from, to, missed });
         }
     }
 
@@ -382,9 +344,14 @@ impl Picture {
         }
         let pulses = self.agents.values().map(|agent| &agent.pulse);
         let turns = self.radar.replace(pulses, now);
-        // What is so on the first look did not happen now.
         if std::mem::replace(&mut self.whole, true) {
             self.tell(turns, Some(now));
+        } else {
+            // What is so on the first look did not happen now, but when the later of the two said so.
+            self.log.open(now);
+            for clash in self.radar.conflicts(now).into_iter().rev().filter(|c| c.level == Level::Clash) {
+                self.log.remember(Happening::Clash { at: clash.since, clash: Arc::clone(clash) });
+            }
         }
     }
 
@@ -393,7 +360,7 @@ impl Picture {
         let mut last: BTreeMap<AgentId, Arc<Pulse>> = BTreeMap::new();
         let mut history = Vec::new();
         // Only a first look has no log of its own yet; of a later snapshot's history some is known already.
-        let first = self.log.is_empty();
+        let first = self.log.is_fresh();
         let logged = if first { 0 } else { self.logged };
         for event in events {
             let new = event.seq().is_some_and(|seq| seq > logged);
@@ -418,10 +385,16 @@ impl Picture {
             }
             history.extend(new.then_some(Happening::Reported { at, before, after }));
         }
-        history.into_iter().for_each(|happening| self.note(happening));
+        for happening in history {
+            if first {
+                self.log.remember(happening);
+            } else {
+                self.log.note(happening);
+            }
+        }
     }
 
-    fn event(&mut self, frame: Frame) {
+    fn event(&mut self, frame: Frame, now: Time) {
         let seq = frame.seq();
         match frame {
             Frame::Pulse { at, pulse, .. } => {
@@ -438,7 +411,7 @@ impl Picture {
                 let turns = self.radar.pass(at);
                 self.tell(turns, None);
                 let turns = self.radar.pulse(&after, at);
-                self.note(Happening::Reported { at, before, after });
+                self.log.note(Happening::Reported { at, before, after });
                 self.tell(turns, Some(at));
             }
             Frame::Gone { at, agent_id, .. } => {
@@ -446,10 +419,10 @@ impl Picture {
                 let turns = self.radar.pass(at);
                 self.tell(turns, None);
                 let turns = self.radar.gone(&agent_id, at);
-                self.note(Happening::Gone { at, agent_id });
+                self.log.note(Happening::Gone { at, agent_id });
                 self.tell(turns, Some(at));
             }
-            Frame::Other(other) => self.note(Happening::Unknown { kind: other.kind }),
+            Frame::Other(other) => self.log.note(Happening::Unknown { at: now, kind: other.kind }),
             Frame::Hello { .. }
             | Frame::Snapshot { .. }
             | Frame::Recent { .. }
@@ -459,14 +432,6 @@ impl Picture {
         if let (Some(position), Some(seq)) = (&mut self.position, seq) {
             position.1 = seq;
         }
-    }
-
-    fn note(&mut self, happening: Happening) {
-        if self.log.len() == LOG_MAX {
-            self.log.pop_front();
-        }
-        self.log.push_back(happening);
-        self.happened += 1;
     }
 }
 
@@ -621,6 +586,7 @@ mod tests {
             .log()
             .map(|h| match h {
                 Happening::Reported { after, .. } => after.agent_id.name(),
+                Happening::Alike { .. } => "alike",
                 Happening::Gone { .. } => "gone",
                 Happening::Outage { .. } => "outage",
                 Happening::Unknown { .. } => "unknown",
@@ -636,7 +602,7 @@ mod tests {
         let mut p = Picture::new("website-v2");
         let snapshot = |seq: u64| json!({"news": "snapshot", "seq": seq, "pulses": [pulse("a", "idle", "13:59:00", false)]});
         let at = |seq: u64| format!("14:00:0{seq}");
-        let frame = |seq: u64| json!({"type": "pulse", "seq": seq, "at": time(&at(seq)), "pulse": pulse("a", "idle", &at(seq), false)});
+        let frame = |seq: u64| json!({"type": "pulse", "seq": seq, "at": time(&at(seq)), "pulse": pulse("a", if seq % 2 == 0 { "idle" } else { "online" }, &at(seq), false)});
         live(&mut p, "14:00:00", "14:00:00", 1, false);
         p.apply(heard("14:00:00", snapshot(1)));
         p.apply(heard("14:00:00", json!({"news": "recent", "events": [frame(1)]})));

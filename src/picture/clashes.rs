@@ -76,10 +76,10 @@ impl Picture {
             match turn {
                 Turn::Began(clash) if clash.level == Level::Clash => {
                     let at = at.unwrap_or(clash.since);
-                    self.note(Happening::Clash { at, clash });
+                    self.log.note(Happening::Clash { at, clash });
                 }
                 Turn::Ended(ended) if ended.conflict.level == Level::Clash => {
-                    self.note(Happening::ClashOver(ended));
+                    self.log.note(Happening::ClashOver(ended));
                 }
                 _ => {}
             }

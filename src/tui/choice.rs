@@ -2,7 +2,8 @@
 
 use std::sync::Arc;
 
-use super::model::{Model, View};
+use super::event;
+use super::model::{Model, Pane, View};
 use crate::conflict::{Conflict, Level};
 use crate::{hint, warning};
 
@@ -29,8 +30,19 @@ impl Model {
         clash.map(|clash| warning::message(clash, self.owner.as_deref()).text)
     }
 
+    /// Whether there is a selected row to open and to copy.
+    pub fn has_row(&self) -> bool {
+        match self.view {
+            View::Activity => event::chosen(self).is_some(),
+            View::Room | View::Clashes => self.selection().is_some(),
+        }
+    }
+
     /// The selected row as JSON, as it came.
     pub fn row(&self) -> Option<String> {
+        if self.view == View::Activity && self.pane != Pane::Open {
+            return Some(event::json(&event::chosen(self)?.happening).to_string());
+        }
         let (_, agent) = self.selection()?;
         serde_json::to_string(&agent.pulse).ok()
     }

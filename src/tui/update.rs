@@ -137,6 +137,7 @@ fn press(model: &mut Model, key: KeyEvent) -> Option<Effect> {
         // Behind the help nothing moves that nobody sees.
         Action::OtherPane if model.help.is_some() => {}
         Action::Show(view) => show(model, view),
+        Action::Open if model.view == View::Activity => activity::open(model),
         Action::Open => {
             model.pane = Pane::Open;
             model.detail_top = 0;
@@ -158,8 +159,8 @@ fn press(model: &mut Model, key: KeyEvent) -> Option<Effect> {
         Action::CopyRow => return model.row().map(|row| Effect::Copy(shown::json(&row))),
         Action::Seen => mark_as_seen(model),
         Action::NextTheme => next_theme(model),
-        Action::NextNeedsYou => room::needs_you(model, 1),
-        Action::LastNeedsYou => room::needs_you(model, -1),
+        Action::NextNeedsYou => needs_you(model, 1),
+        Action::LastNeedsYou => needs_you(model, -1),
         Action::Down => step(model, 1, first),
         Action::Up => step(model, -1, first),
         Action::HalfDown => step(model, page(model) / 2, false),
@@ -214,6 +215,15 @@ fn mark_as_seen(model: &mut Model) {
         View::Activity => {}
     }
     model.seen.tidy(&model.picture, now);
+}
+
+/// The next that needs the watcher, in the list on the screen.
+fn needs_you(model: &mut Model, by: isize) {
+    if model.view == View::Activity && model.pane == Pane::List {
+        activity::needs_you(model, by);
+    } else {
+        room::needs_you(model, by);
+    }
 }
 
 /// Another view, its list in front.

@@ -6,6 +6,7 @@ use ratatui::text::{Line, Span};
 use super::paint::Canvas;
 use super::{Parts, activity};
 use crate::shown;
+use crate::tui::event;
 use crate::tui::model::{Layout, Model, Panel};
 
 /// Draws the strip where there is one.
@@ -19,7 +20,8 @@ pub fn draw(canvas: &mut Canvas<'_>, model: &Model, parts: &Parts) {
         return canvas.lines(body, &story(model, panel, body.width), 0);
     }
     rule(canvas, model, parts, "Activity");
-    let mut said = model.picture.log().rev().filter_map(|happening| activity::line(model, happening));
+    let names = activity::names(model);
+    let mut said = event::listed(model).filter_map(|entry| activity::line(model, &entry.happening, names));
     for row in 0..body.height {
         let Some(line) = said.next() else { break };
         canvas.line(body, row, &line);
