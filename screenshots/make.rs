@@ -24,69 +24,36 @@ const EMPTY: &str = "tests/fixtures/empty.jsonl";
 const LIVE: &str = "2026-11-30T14:32:10Z";
 const OFFLINE: &str = "2026-11-30T14:32:18Z";
 
-/// Every picture: its name, what it is of, when, how large, after which keys.
+/// Every picture.
+#[rustfmt::skip]
 const SHOTS: &[Shot] = &[
-    Shot {
-        name: "clash",
-        of: Of::Recording(ROOM, LIVE),
-        size: (100, 28),
-        keys: "g",
-        args: &[],
-        light: false,
-    },
-    Shot { name: "room", of: Of::Recording(ROOM, LIVE), size: (120, 32), keys: "", args: &[], light: false },
-    Shot {
-        name: "room-light",
-        of: Of::Recording(ROOM, LIVE),
-        size: (120, 32),
-        keys: "",
-        args: &[],
-        light: true,
-    },
-    Shot {
-        name: "room-80",
-        of: Of::Recording(ROOM, LIVE),
-        size: (80, 24),
-        keys: "gjjjj",
-        args: &[],
-        light: false,
-    },
-    Shot {
-        name: "side-pane",
-        of: Of::Recording(ROOM, LIVE),
-        size: (38, 24),
-        keys: "",
-        args: &[],
-        light: false,
-    },
-    Shot {
-        name: "agent",
-        of: Of::Recording(ROOM, LIVE),
-        size: (38, 24),
-        keys: "\r",
-        args: &[],
-        light: false,
-    },
-    Shot {
-        name: "offline",
-        of: Of::Recording(ROOM, OFFLINE),
-        size: (80, 24),
-        keys: "gjjjj",
-        args: &[],
-        light: false,
-    },
-    Shot { name: "help", of: Of::Recording(ROOM, LIVE), size: (80, 24), keys: "?", args: &[], light: false },
-    Shot {
-        name: "ascii",
-        of: Of::Recording(ROOM, LIVE),
-        size: (60, 15),
-        keys: "gjjjj",
-        args: &["--ascii"],
-        light: false,
-    },
-    Shot { name: "empty", of: Of::Recording(EMPTY, LIVE), size: (80, 24), keys: "", args: &[], light: false },
-    Shot { name: "first-run", of: Of::Own, size: (80, 24), keys: "", args: &[], light: false },
+    Shot { light: true, ..shot("room-light", ROOM, LIVE, (120, 32), "", &[]) },
+    shot("clash", ROOM, LIVE, (100, 28), "g", &[]),
+    shot("room", ROOM, LIVE, (120, 32), "", &[]),
+    shot("room-80", ROOM, LIVE, (80, 24), "gjjjj", &[]),
+    shot("side-pane", ROOM, LIVE, (38, 24), "", &[]),
+    shot("agent", ROOM, LIVE, (38, 24), "\r", &[]),
+    shot("offline", ROOM, OFFLINE, (80, 24), "gjjjj", &[]),
+    shot("help", ROOM, LIVE, (80, 24), "?", &[]),
+    shot("ascii", ROOM, LIVE, (60, 15), "gjjjj", &["--ascii"]),
+    shot("theme-dark", ROOM, LIVE, (100, 28), "", &["--theme", "dark", "--colors", "truecolor"]),
+    shot("theme-light", ROOM, LIVE, (100, 28), "", &["--theme", "light", "--colors", "truecolor"]),
+    shot("theme-high-contrast", ROOM, LIVE, (100, 28), "", &["--theme", "high-contrast", "--colors", "truecolor"]),
+    shot("empty", EMPTY, LIVE, (80, 24), "", &[]),
+    Shot { of: Of::Own, ..shot("first-run", EMPTY, LIVE, (80, 24), "", &[]) },
 ];
+
+/// A picture: its name, what it is of, when, how large, after which keys, with which arguments.
+const fn shot(
+    name: &'static str,
+    room: &'static str,
+    at: &'static str,
+    size: (u16, u16),
+    keys: &'static str,
+    args: &'static [&'static str],
+) -> Shot {
+    Shot { name, of: Of::Recording(room, at), size, keys, args, light: false }
+}
 
 fn main() -> ExitCode {
     match run() {

@@ -35,11 +35,11 @@ pub fn draw(screen: &Screen, light: bool) -> String {
     let (rows, columns) = screen.size();
     let (rows, columns) = (rows.get(), columns.get());
     let (wide, high) = (f32::from(columns) * COLUMN + 2.0 * PAD, f32::from(rows) * ROW + 2.0 * PAD);
+    let ground = ground(screen, palette);
     let mut out = format!(
         "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{wide:.0}\" height=\"{high:.0}\" viewBox=\"0 0 {wide:.0} {high:.0}\" \
          font-family=\"DejaVu Sans Mono, Menlo, Consolas, Noto Sans Mono CJK JP, monospace\" font-size=\"14\">\n\
-         <rect width=\"100%\" height=\"100%\" rx=\"8\" fill=\"{}\"/>\n",
-        palette.back
+         <rect width=\"100%\" height=\"100%\" rx=\"8\" fill=\"{ground}\"/>\n"
     );
     for row in 0..rows {
         let mut column = 0;
@@ -56,24 +56,74 @@ pub fn draw(screen: &Screen, light: bool) -> String {
                 text.push_str(if cell.has_contents() { cell.contents() } else { " " });
                 column += if cell.is_wide() { 2 } else { 1 };
             }
-            run(&mut out, row, start, column - start, &text, &style);
+            if style.back != ground {
+                back(&mut out, row, start, column - start, &style.back);
+            }
+            run(&mut out, row, start, column - start, &text, &style.text);
         }
     }
     out.push_str("</svg>\n");
     out
 }
 
-fn style(cell: &Cell, palette: &Palette) -> String {
-    let colour = match cell.fgcolor() {
-        Color::Idx(index @ 0..8) => palette.colours[usize::from(index)],
-        Color::Idx(8) => palette.dim,
-        Color::Idx(index @ 9..16) => palette.colours[usize::from(index - 8)],
-        Color::Idx(_) | Color::Default if cell.dim() => palette.dim,
-        Color::Idx(_) | Color::Default | Color::Rgb(..) => palette.text,
-    };
+/// How a cell looks, as the attributes of its text and the colour behind it.
+#[derive(PartialEq)]
+struct Style {
+    text: String,
+    back: String,
+}
+
+fn style(cell: &Cell, palette: &Palette) -> Style {
+    let mut text = colour(cell.fgcolor(), palette).unwrap_or_else(|| palette.text.into());
+    let mut back = colour(cell.bgcolor(), palette).unwrap_or_else(|| palette.back.into());
+    if cell.inverse() {
+        std::mem::swap(&mut text, &mut back);
+    }
+    let plain = text == palette.text;
+    if cell.dim() && plain {
+        text = palette.dim.into();
+    }
     let weight = if cell.bold() { " font-weight=\"bold\"" } else { "" };
-    let opacity = if cell.dim() && colour != palette.dim { " fill-opacity=\"0.6\"" } else { "" };
-    format!("fill=\"{colour}\"{weight}{opacity}")
+    let opacity = if cell.dim() && !plain { " fill-opacity=\"0.6\"" } else { "" };
+    Style { text: format!("fill=\"{text}\"{weight}{opacity}"), back }
+}
+
+/// A colour as SVG has it; `None`: the terminal's own.
+fn colour(colour: Color, palette: &Palette) -> Option<String> {
+    // The cube and the greys of 256 colours, as xterm has them.
+    let level = |step: u8| if step == 0 { 0 } else { 55 + 40 * step };
+    Some(match colour {
+        Color::Default => return None,
+        Color::Idx(index @ 0..8) => palette.colours[usize::from(index)].into(),
+        Color::Idx(8) => palette.dim.into(),
+        Color::Idx(index @ 9..16) => palette.colours[usize::from(index - 8)].into(),
+        Color::Idx(index @ 16..232) => {
+            let step = index - 16;
+            rgb(level(step / 36), level(step / 6 % 6), level(step % 6))
+        }
+        Color::Idx(index) => rgb(8 + 10 * (index - 232), 8 + 10 * (index - 232), 8 + 10 * (index - 232)),
+        Color::Rgb(red, green, blue) => rgb(red, green, blue),
+    })
+}
+
+fn rgb(red: u8, green: u8, blue: u8) -> String {
+    format!("#{red:02x}{green:02x}{blue:02x}")
+}
+
+/// What lies behind most of it: a theme that paints a background paints all of it.
+fn ground(screen: &Screen, palette: &Palette) -> String {
+    let first = screen.cell(0, 0).and_then(|cell| colour(cell.bgcolor(), palette));
+    first.unwrap_or_else(|| palette.back.into())
+}
+
+fn back(out: &mut String, row: u16, column: u16, columns: u16, colour: &str) {
+    let (x, y) = (PAD + f32::from(column) * COLUMN, PAD + f32::from(row) * ROW);
+    let wide = f32::from(columns) * COLUMN;
+    // Writing into a String cannot fail.
+    let _ = writeln!(
+        out,
+        "<rect x=\"{x:.1}\" y=\"{y:.1}\" width=\"{wide:.1}\" height=\"{ROW:.1}\" fill=\"{colour}\"/>"
+    );
 }
 
 fn run(out: &mut String, row: u16, column: u16, columns: u16, text: &str, style: &str) {

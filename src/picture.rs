@@ -5,79 +5,26 @@ use std::sync::Arc;
 
 use chrono::TimeDelta;
 
+use self::agents::Agents;
 use self::log::Log;
 use crate::conflict::{Level, Radar};
 use crate::wire::Time;
 use crate::wire::feed::Frame;
 use crate::wire::id::AgentId;
-use crate::wire::pulse::{Availability, Pulse};
+use crate::wire::pulse::Pulse;
 
+mod agents;
+mod ages;
 mod clashes;
 mod log;
 mod news;
 
+pub use self::agents::{Agent, Claim, Counts, IDLE_STALE_AFTER, STALE_AFTER, Since};
 pub use self::log::{Entry, Happening};
 pub use self::news::{Heard, News};
 
-/// `working` and `online` older than this are no longer taken at their word, unless a setting says otherwise.
-pub const STALE_AFTER: TimeDelta = TimeDelta::minutes(15);
-/// The same for `idle`. Asleep, away and offline announce silence, so they never get old.
-pub const IDLE_STALE_AFTER: TimeDelta = TimeDelta::hours(2);
 /// How far a watcher's clock may be from the room's before it is told.
 const CLOCKS_APART: TimeDelta = TimeDelta::minutes(5);
-
-/// Since when something is so.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Since {
-    /// From this moment on.
-    At(Time),
-    /// It was so already when we first looked, at this moment.
-    Before(Time),
-}
-
-/// What an agent claims of itself, judged by its age.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Claim<'a> {
-    /// What it said.
-    pub availability: &'a Availability,
-    /// How long ago, never negative.
-    pub age: TimeDelta,
-    /// Said too long ago to be taken for the present.
-    pub stale: bool,
-    /// To be told in the past tense: stale, or a run has failed since.
-    pub past: bool,
-    /// It said that it is not here, so silence is no news.
-    pub absent: bool,
-}
-
-/// One agent in the picture.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Agent {
-    /// Its last pulse.
-    pub pulse: Arc<Pulse>,
-    /// Since when its failure stands; only where one does.
-    pub failed: Option<Since>,
-}
-
-impl Agent {
-    /// The claim at `now`, the room's time, doubted after `stale_after`.
-    fn claim(&self, now: Time, stale_after: TimeDelta) -> Claim<'_> {
-        let availability = &self.pulse.availability;
-        let age = (now - self.pulse.updated_at).max(TimeDelta::zero());
-        let stale = match availability {
-            Availability::Working | Availability::Online => age >= stale_after,
-            Availability::Idle => age >= IDLE_STALE_AFTER.max(stale_after),
-            _ => false,
-        };
-        let absent =
-            matches!(availability, Availability::Asleep | Availability::Away | Availability::Offline);
-        let failed_since = match self.failed {
-            Some(Since::At(at)) => at > self.pulse.updated_at,
-            Some(Since::Before(_)) | None => false,
-        };
-        Claim { availability, age, stale, past: stale || (!absent && failed_since), absent }
-    }
-}
 
 /// How the picture is fed.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -104,19 +51,6 @@ pub enum Connection {
     },
 }
 
-/// How many agents are in which state.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Counts {
-    /// All.
-    pub agents: usize,
-    /// Whose claim to be working is fresh.
-    pub working: usize,
-    /// Whose claim is too old.
-    pub stale: usize,
-    /// With a failure standing.
-    pub failed: usize,
-}
-
 /// A room as a watcher knows it.
 #[derive(Debug, Clone)]
 pub struct Picture {
@@ -128,7 +62,7 @@ pub struct Picture {
     pub refusing: Option<String>,
     /// How old `working` and `online` may be to be taken at their word.
     pub stale_after: TimeDelta,
-    agents: BTreeMap<AgentId, Agent>,
+    agents: Agents,
     radar: Radar,
     log: Log,
     position: Option<(String, u64)>,
@@ -160,7 +94,7 @@ impl Picture {
             connection: Connection::Connecting,
             refusing: None,
             stale_after: STALE_AFTER,
-            agents: BTreeMap::new(),
+            agents: Agents::default(),
             radar: Radar::default(),
             log: Log::default(),
             position: None,
@@ -203,6 +137,11 @@ impl Picture {
         self.agents.get(id)
     }
 
+    /// The agents with a failure standing, by owner and name.
+    pub fn failed(&self) -> impl ExactSizeIterator<Item = &AgentId> {
+        self.agents.failed()
+    }
+
     /// What happened, oldest first, as far as it is remembered.
     pub fn log(&self) -> impl DoubleEndedIterator<Item = &Happening> {
         self.log.iter()
@@ -235,14 +174,14 @@ impl Picture {
 
     /// How many agents are in which state at `now`, the room's time.
     pub fn counts(&self, now: Time) -> Counts {
-        let mut counts = Counts { agents: self.agents.len(), ..Counts::default() };
-        for agent in self.agents.values() {
-            let claim = self.claim(agent, now);
-            counts.stale += usize::from(claim.stale);
-            counts.working += usize::from(*claim.availability == Availability::Working && !claim.past);
-            counts.failed += usize::from(agent.pulse.run_failure.is_some());
-        }
-        counts
+        self.agents.counts(now, self.stale_after)
+    }
+
+    /// When one of the counts changes next if nothing is heard: a claim gets old, or somebody is no longer in
+    /// another's way. By the room's clock; the times at which single agents look different are not among these.
+    pub fn next_change(&self, now: Time) -> Option<Time> {
+        let stale = self.agents.next_stale(now, self.stale_after);
+        stale.into_iter().chain(self.next_end()).min()
     }
 
     /// Takes in what was heard.
@@ -326,23 +265,24 @@ impl Picture {
     fn replace(&mut self, seq: u64, pulses: Vec<Pulse>, local: Time) {
         let now = self.room_time(local);
         self.end_outage(now, None);
-        let mut old = std::mem::take(&mut self.agents);
+        let old = std::mem::take(&mut self.agents);
         for pulse in pulses {
             let failed = pulse.run_failure.as_ref().map(|failure| {
-                old.remove(&pulse.agent_id)
+                old.get(&pulse.agent_id)
                     .filter(|agent| agent.pulse.run_failure.as_ref() == Some(failure))
                     .and_then(|agent| agent.failed)
                     .unwrap_or(Since::Before(now))
             });
-            self.agents.insert(pulse.agent_id.clone(), Agent { pulse: Arc::new(pulse), failed });
+            self.agents.insert(Agent { pulse: Arc::new(pulse), failed });
         }
+        self.agents.pass(now, self.stale_after);
         if let Some(position) = &mut self.position {
             // A picture may also come amid a connection, in place of events that we were too slow for: of the
             // history that follows it we know what we were told.
             self.logged = self.logged.max(position.1);
             position.1 = seq;
         }
-        let pulses = self.agents.values().map(|agent| &agent.pulse);
+        let pulses = self.agents.iter().map(|(_, agent)| &agent.pulse);
         let turns = self.radar.replace(pulses, now);
         if std::mem::replace(&mut self.whole, true) {
             self.tell(turns, Some(now));
@@ -376,12 +316,13 @@ impl Picture {
             let after = Arc::<Pulse>::from(pulse);
             let before = last.insert(after.agent_id.clone(), Arc::clone(&after));
             let failure = after.run_failure.as_ref();
-            if let Some(agent) = self.agents.get_mut(&after.agent_id)
+            if let Some(agent) = self.agents.get(&after.agent_id)
                 && failure.is_some()
                 && failure == agent.pulse.run_failure.as_ref()
                 && began(before.as_deref(), &after, at)
             {
-                agent.failed = Some(Since::At(at));
+                let pulse = Arc::clone(&agent.pulse);
+                self.agents.insert(Agent { pulse, failed: Some(Since::At(at)) });
             }
             history.extend(new.then_some(Happening::Reported { at, before, after }));
         }
@@ -406,7 +347,7 @@ impl Picture {
                         .and_then(|a| a.failed)
                         .unwrap_or(Since::At(at))
                 });
-                self.agents.insert(after.agent_id.clone(), Agent { pulse: Arc::clone(&after), failed });
+                self.agents.insert(Agent { pulse: Arc::clone(&after), failed });
                 // Before what was said, what had run out by then.
                 let turns = self.radar.pass(at);
                 self.tell(turns, None);

@@ -54,6 +54,7 @@ impl Picture {
     /// Lets what has run out by `now`, the room's time, run out, and tells of it in the log. While nothing is
     /// heard, nothing does: it may have been said again.
     pub fn pass(&mut self, now: Time) {
+        self.agents.pass(now, self.stale_after);
         if self.is_up_to_date() {
             let turns = self.radar.pass(now);
             self.tell(turns, None);

@@ -62,10 +62,15 @@ impl Visit {
         while let Some(Ok(_)) = self.socket.recv().await {}
     }
 
-    /// The next message of the watcher; `None` when it has gone.
+    /// The next message of the watcher, however long it takes; `None` when it has gone.
+    pub async fn next(&mut self) -> Option<Message> {
+        self.socket.recv().await.and_then(Result::ok)
+    }
+
+    /// The next message of the watcher, which must not take long; `None` when it has gone.
     pub async fn hear(&mut self) -> Option<Message> {
-        let heard = tokio::time::timeout(DEADLINE, self.socket.recv()).await;
-        heard.expect("the watcher says nothing and does not go").and_then(Result::ok)
+        let heard = tokio::time::timeout(DEADLINE, self.next()).await;
+        heard.expect("the watcher says nothing and does not go")
     }
 }
 
