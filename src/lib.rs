@@ -2,8 +2,8 @@
 //!
 //! # Layout
 //! - [`wire`]: what is said between room, client and agent. Pure data; uses nothing of the others.
-//! - [`shown`], [`rules`], [`hint`], [`change`], [`pattern`], [`conflict`], [`picture`], [`words`], [`warning`],
-//!   [`alarm`], [`summary`], [`written`]: what prickle knows. Pure: no I/O, no async.
+//! - [`shown`], [`rules`], [`hint`], [`change`], [`pattern`], [`conflict`], [`trouble`], [`picture`], [`words`],
+//!   [`warning`], [`alarm`], [`summary`], [`written`]: what prickle knows. Pure: no I/O, no async.
 //! - [`server`]: the room. [`client`]: any room, ours or a hosted one. The two agree only through [`wire`].
 //! - [`tui`]: the screen. [`report`]: the same without a screen. [`demo`]: a made-up cast in a real room.
 //! - [`config`]: files, environment and flags. [`cli`]: one match arm a command.
@@ -25,6 +25,7 @@ pub mod rules;
 pub mod server;
 pub mod shown;
 pub mod summary;
+pub mod trouble;
 pub mod tui;
 pub mod warning;
 pub mod wire;

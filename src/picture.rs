@@ -7,7 +7,8 @@ use chrono::TimeDelta;
 
 use self::agents::Agents;
 use self::log::Log;
-use crate::conflict::{Level, Radar};
+use crate::conflict::Radar;
+use crate::trouble::Trouble;
 use crate::wire::Time;
 use crate::wire::feed::Frame;
 use crate::wire::id::AgentId;
@@ -18,6 +19,7 @@ mod ages;
 mod clashes;
 mod log;
 mod news;
+mod troubles;
 
 pub use self::agents::{Agent, Claim, Counts, IDLE_STALE_AFTER, STALE_AFTER, Since};
 pub use self::log::{Entry, Happening};
@@ -64,6 +66,7 @@ pub struct Picture {
     pub stale_after: TimeDelta,
     agents: Agents,
     radar: Radar,
+    troubles: Vec<Trouble>,
     log: Log,
     position: Option<(String, u64)>,
     /// The room's clock less the watcher's.
@@ -96,6 +99,7 @@ impl Picture {
             stale_after: STALE_AFTER,
             agents: Agents::default(),
             radar: Radar::default(),
+            troubles: Vec::new(),
             log: Log::default(),
             position: None,
             ahead: TimeDelta::zero(),
@@ -284,14 +288,11 @@ impl Picture {
         }
         let pulses = self.agents.iter().map(|(_, agent)| &agent.pulse);
         let turns = self.radar.replace(pulses, now);
+        self.settle_troubles();
         if std::mem::replace(&mut self.whole, true) {
             self.tell(turns, Some(now));
         } else {
-            // What is so on the first look did not happen now, but when the later of the two said so.
-            self.log.open(now);
-            for clash in self.radar.conflicts(now).into_iter().rev().filter(|c| c.level == Level::Clash) {
-                self.log.remember(Happening::Clash { at: clash.since, clash: Arc::clone(clash) });
-            }
+            self.open_log(now);
         }
     }
 
@@ -326,13 +327,8 @@ impl Picture {
             }
             history.extend(new.then_some(Happening::Reported { at, before, after }));
         }
-        for happening in history {
-            if first {
-                self.log.remember(happening);
-            } else {
-                self.log.note(happening);
-            }
-        }
+        self.settle_troubles();
+        history.into_iter().for_each(|happening| self.log.take_in(happening, first));
     }
 
     fn event(&mut self, frame: Frame, now: Time) {
@@ -347,7 +343,11 @@ impl Picture {
                         .and_then(|a| a.failed)
                         .unwrap_or(Since::At(at))
                 });
+                let failing = old.is_some_and(|agent| agent.failed.is_some()) || failed.is_some();
                 self.agents.insert(Agent { pulse: Arc::clone(&after), failed });
+                if failing {
+                    self.settle_troubles();
+                }
                 // Before what was said, what had run out by then.
                 let turns = self.radar.pass(at);
                 self.tell(turns, None);
@@ -357,6 +357,7 @@ impl Picture {
             }
             Frame::Gone { at, agent_id, .. } => {
                 self.agents.remove(&agent_id);
+                self.settle_troubles();
                 let turns = self.radar.pass(at);
                 self.tell(turns, None);
                 let turns = self.radar.gone(&agent_id, at);

@@ -215,11 +215,11 @@ mod tests {
     }
 
     fn turns() -> impl Strategy<Value = Turn> {
-        let words = ["working", "online", "idle", "asleep", "away", "offline", "dreaming"];
+        const WORDS: &[&str] = &["working", "online", "idle", "asleep", "away", "offline", "dreaming"];
         // Few moments, so that many fall together.
         let at = || (0..40_i64).prop_map(|n| n * 450);
         prop_oneof![
-            6 => (0..5_u8, prop::sample::select(&words[..]), at(), prop::option::of(at()))
+            6 => (0..5_u8, prop::sample::select(WORDS), at(), prop::option::of(at()))
                 .prop_map(|(who, availability, at, failed)| Turn::Says { who, availability, at, failed }),
             1 => (0..5_u8).prop_map(|who| Turn::Leaves { who }),
             2 => at().prop_map(|at| Turn::Pass { at }),

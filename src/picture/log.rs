@@ -119,6 +119,15 @@ pub(super) struct Log {
 }
 
 impl Log {
+    /// Takes in something from before the first look, or what [`Log::note`] does.
+    pub(super) fn take_in(&mut self, happening: Happening, earlier: bool) {
+        if earlier {
+            self.remember(happening);
+        } else {
+            self.note(happening);
+        }
+    }
+
     /// Takes in something that happened while we looked, or that we missed while we could not.
     pub(super) fn note(&mut self, happening: Happening) {
         if let Happening::Outage { .. } = happening {

@@ -32,14 +32,27 @@ pub fn is_selectable(entry: &Entry) -> bool {
     !matches!(entry.happening, Happening::Outage { .. })
 }
 
-/// Whether it is a failure or a clash that began.
-pub fn is_trouble(happening: &Happening) -> bool {
+/// Whether an event began a failure or a clash that is still the watcher's to mend.
+pub fn stands(model: &Model, happening: &Happening) -> bool {
     match happening {
         Happening::Reported { before, after, .. } => {
             let failure = |pulse: &Pulse| pulse.run_failure.clone();
-            after.run_failure.is_some() && before.as_deref().and_then(failure) != after.run_failure
+            let began = before.as_deref().and_then(failure) != after.run_failure;
+            let agent = model.picture.agent(&after.agent_id);
+            began
+                && after.run_failure.is_some()
+                && agent.is_some_and(|agent| {
+                    agent.pulse.run_failure == after.run_failure && model.fails(agent) && model.is_mine(agent)
+                })
         }
-        Happening::Clash { .. } => true,
+        Happening::Clash { clash, .. } => {
+            let mine = model.owner.as_deref().is_none_or(|me| clash.concerns(me));
+            let same = |now: &Conflict| {
+                now.level == clash.level && now.parties().map(Party::id) == clash.parties().map(Party::id)
+            };
+            let mut now = model.picture.conflicts_of(clash.first.id(), model.now());
+            mine && now.any(|now| same(now) && now.since == clash.since && !model.seen.clash(now))
+        }
         _ => false,
     }
 }

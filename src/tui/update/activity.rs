@@ -36,11 +36,7 @@ pub fn needs_you(model: &mut Model, by: isize) {
     let events: Vec<&Entry> = event::listed(model).filter(|e| event::is_selectable(e)).collect();
     let chosen = event::chosen(model).map(|entry| entry.number);
     let here = events.iter().position(|e| Some(e.number) == chosen).unwrap_or(0);
-    let stands = |place: &usize| {
-        let happening = &events[*place].happening;
-        let mut agents = event::agents(model, happening).into_iter().filter_map(|id| model.picture.agent(id));
-        event::is_trouble(happening) && agents.any(|agent| model.needs_you(agent))
-    };
+    let stands = |place: &usize| event::stands(model, &events[*place].happening);
     let next = if by > 0 {
         (here + 1..events.len()).chain(0..=here).find(stands)
     } else {

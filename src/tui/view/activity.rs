@@ -313,8 +313,11 @@ fn wrap(text: &str, lead: usize, room: usize) -> Vec<String> {
 }
 
 /// One event as one row, for the strip. Nothing for a report that repeats the last one.
-pub fn line(model: &Model, happening: &Happening, names: usize) -> Option<Line<'static>> {
+pub fn line(model: &Model, happening: &Happening) -> Option<Line<'static>> {
     let theme = &model.look.theme;
+    // As many columns as the names that the strip may show have.
+    let who = model.picture.log().rev().take(12).filter_map(by);
+    let names = who.map(shown::width).max().unwrap_or(0).clamp(13, 24);
     if matches!(happening, Happening::Alike { .. }) {
         return None;
     }
@@ -333,12 +336,6 @@ pub fn line(model: &Model, happening: &Happening, names: usize) -> Option<Line<'
         Span::styled(title.to_owned(), told.accent),
         Span::styled(rest.to_owned(), told.style),
     ]))
-}
-
-/// Columns of a name in the strip: as many as those that it may show have.
-pub fn names(model: &Model) -> usize {
-    let who = model.picture.log().rev().take(12).filter_map(by);
-    who.map(shown::width).max().unwrap_or(0).clamp(13, 24)
 }
 
 /// Rows that an event takes in the view.

@@ -3,9 +3,11 @@
 mod activity;
 mod agent;
 mod agents;
+mod banner;
 mod cards;
 mod clashes;
 mod empty;
+mod failure;
 mod footer;
 mod header;
 mod help;
@@ -18,6 +20,7 @@ use ratatui::layout::Rect;
 use ratatui::style::{Modifier, Style};
 use ratatui::text::{Line, Span};
 
+pub use self::agent::copies;
 use self::paint::Canvas;
 use super::model::{Layout, Model, Pane, View};
 use crate::conflict::Level;
@@ -40,6 +43,8 @@ const ACTIVITY_FROM: u16 = 30;
 pub struct Parts {
     /// The first row.
     pub header: Rect,
+    /// The line of what fails for several owners.
+    pub banner: Rect,
     /// The rule over the list.
     pub list_title: Rect,
     /// The list.
@@ -59,8 +64,9 @@ pub fn parts(model: &Model) -> Parts {
     let (width, height) = model.size;
     let row = |y: u16, height: u16| Rect { x: 0, y, width, height };
     let mut parts = Parts { header: row(0, 1), footer: row(height.saturating_sub(1), 1), ..Parts::default() };
-    let body = row(2, height.saturating_sub(3));
-    let title = row(1, 1);
+    parts.banner = row(1, banner::rows(model));
+    let title = row(parts.banner.bottom(), 1);
+    let body = row(title.bottom(), height.saturating_sub(title.bottom() + 1));
     if model.pane == Pane::Open {
         return Parts { detail_title: title, detail: body, ..parts };
     }
@@ -137,6 +143,7 @@ pub fn draw(model: &Model, buffer: &mut Buffer) {
             }
         }
         strip::draw(&mut canvas, model, &parts);
+        banner::draw(&mut canvas, model, &parts);
     } else {
         empty::draw(&mut canvas, model, &parts);
     }

@@ -20,8 +20,7 @@ pub fn draw(canvas: &mut Canvas<'_>, model: &Model, parts: &Parts) {
         return canvas.lines(body, &story(model, panel, body.width), 0);
     }
     rule(canvas, model, parts, "Activity");
-    let names = activity::names(model);
-    let mut said = event::listed(model).filter_map(|entry| activity::line(model, &entry.happening, names));
+    let mut said = event::listed(model).filter_map(|entry| activity::line(model, &entry.happening));
     for row in 0..body.height {
         let Some(line) = said.next() else { break };
         canvas.line(body, row, &line);
