@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use super::event;
 use super::model::{Model, Pane, View};
+use super::view;
 use crate::conflict::{Conflict, Level};
 use crate::{hint, warning};
 
@@ -13,21 +14,40 @@ impl Model {
         self.picture.conflicts(self.now()).into_iter().nth(self.clash)
     }
 
-    /// What is to be copied, safe to show: the command for a failure of one's own, else the message about a clash.
+    /// What is to be copied, safe to show: the command for a failure of one's own, else the message about a clash;
+    /// where nobody is, what the page of the empty room says to do next.
     pub fn copies(&self) -> Option<String> {
+        if self.picture.agents().len() == 0 {
+            return view::next_step(self);
+        }
+        if let Some(command) = self.command() {
+            return Some(command.to_owned());
+        }
         let clash = match self.view {
-            View::Activity => None,
+            View::Activity if self.pane != Pane::Open => None,
             View::Clashes => self.chosen_clash(),
-            View::Room => {
-                let (id, agent) = self.selection()?;
-                let command = agent.pulse.run_failure.as_ref().and_then(|failure| hint::of(failure).command);
-                if let Some(command) = command.filter(|_| self.is_mine(agent)) {
-                    return Some(command.to_owned());
-                }
+            View::Room | View::Activity => {
+                let (id, _) = self.selection()?;
                 self.picture.conflicts_of(id, self.now()).max_by_key(|conflict| conflict.level)
             }
         };
         clash.map(|clash| warning::message(clash, self.owner.as_deref()).text)
+    }
+
+    /// The command for the failure of the agent whose turn it is, if that is the watcher's to mend.
+    fn command(&self) -> Option<&'static str> {
+        let shown = self.view == View::Room || (self.view == View::Activity && self.pane == Pane::Open);
+        let (_, agent) = self.selection().filter(|_| shown)?;
+        let failure = agent.pulse.run_failure.as_ref().filter(|_| self.is_mine(agent))?;
+        hint::of(failure).command
+    }
+
+    /// Whether what is to be copied is for an agent or a person, and no shell's command.
+    pub fn copies_message(&self) -> bool {
+        if self.picture.agents().len() == 0 {
+            return view::next_step(self).as_deref() == Some(view::SAY);
+        }
+        self.command().is_none()
     }
 
     /// Whether there is a selected row to open and to copy.

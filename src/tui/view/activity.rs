@@ -317,7 +317,7 @@ pub fn line(model: &Model, happening: &Happening) -> Option<Line<'static>> {
     let theme = &model.look.theme;
     // As many columns as the names that the strip may show have.
     let who = model.picture.log().rev().take(12).filter_map(by);
-    let names = who.map(shown::width).max().unwrap_or(0).clamp(13, 24);
+    let names = who.map(shown::width).max().unwrap_or(0).clamp(14, 24);
     if matches!(happening, Happening::Alike { .. }) {
         return None;
     }

@@ -21,6 +21,7 @@ use ratatui::style::{Modifier, Style};
 use ratatui::text::{Line, Span};
 
 pub use self::agent::copies;
+pub use self::empty::SAY;
 use self::paint::Canvas;
 use super::model::{Layout, Model, Pane, View};
 use crate::conflict::Level;
@@ -213,6 +214,11 @@ pub fn activity_top(model: &Model) -> Option<(u64, usize)> {
 /// Rows that an event takes in the Activity.
 pub fn event_rows(model: &Model, entry: &Entry) -> usize {
     activity::rows(model, entry, parts(model).list.width)
+}
+
+/// What the page of an empty room says to do next, as it is to be pasted.
+pub fn next_step(model: &Model) -> Option<String> {
+    empty::next_step(model)
 }
 
 /// Whether the detail stands beside or below the list.
