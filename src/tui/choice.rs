@@ -1,11 +1,15 @@
 //! What is selected, and what the keys could do with it.
 
+use std::cmp::Reverse;
 use std::sync::Arc;
 
 use super::event;
 use super::model::{Model, Pane, View};
 use super::view;
 use crate::conflict::{Conflict, Level};
+use crate::picture::Agent;
+use crate::trouble::Trouble;
+use crate::wire::id::AgentId;
 use crate::{hint, warning};
 
 impl Model {
@@ -20,7 +24,7 @@ impl Model {
         if self.picture.agents().len() == 0 {
             return view::next_step(self);
         }
-        if let Some(command) = self.command() {
+        if let Some(command) = self.chosen_command() {
             return Some(command.to_owned());
         }
         let clash = match self.view {
@@ -28,26 +32,48 @@ impl Model {
             View::Clashes => self.chosen_clash(),
             View::Room | View::Activity => {
                 let (id, _) = self.selection()?;
-                self.picture.conflicts_of(id, self.now()).max_by_key(|conflict| conflict.level)
+                // What may be over needs no message.
+                self.in_the_way(id).first().copied().filter(|_| !self.is_old())
             }
         };
         clash.map(|clash| warning::message(clash, self.owner.as_deref()).text)
     }
 
-    /// The command for the failure of the agent whose turn it is, if that is the watcher's to mend.
-    fn command(&self) -> Option<&'static str> {
-        let shown = self.view == View::Room || (self.view == View::Activity && self.pane == Pane::Open);
-        let (_, agent) = self.selection().filter(|_| shown)?;
-        let failure = agent.pulse.run_failure.as_ref().filter(|_| self.is_mine(agent))?;
-        hint::of(failure).command
-    }
-
-    /// Whether what is to be copied is for an agent or a person, and no shell's command.
+    /// Whether what is to be copied is said to an agent or a person, and no shell's command.
     pub fn copies_message(&self) -> bool {
         if self.picture.agents().len() == 0 {
             return view::next_step(self).as_deref() == Some(view::SAY);
         }
-        self.command().is_none()
+        self.chosen_command().is_none()
+    }
+
+    /// The command for the failure of the agent whose turn it is.
+    fn chosen_command(&self) -> Option<&'static str> {
+        let shown = self.view == View::Room || (self.view == View::Activity && self.pane == Pane::Open);
+        let (id, agent) = self.selection().filter(|_| shown)?;
+        self.command(id, agent)
+    }
+
+    /// The command for an agent's failure, where it is the watcher's to mend and not a trouble of many.
+    pub fn command(&self, id: &AgentId, agent: &Agent) -> Option<&'static str> {
+        let failure = agent.pulse.run_failure.as_ref().filter(|_| self.is_mine(agent))?;
+        hint::of(failure).command.filter(|_| self.shared_trouble(id).is_none())
+    }
+
+    /// The trouble that an agent shares with other owners' agents.
+    pub fn shared_trouble(&self, id: &AgentId) -> Option<&Trouble> {
+        self.picture.troubles().iter().find(|trouble| trouble.owners() > 1 && trouble.has(id))
+    }
+
+    /// The clashes and risks that an agent is in, the worst first, then the newest.
+    pub fn in_the_way(&self, id: &AgentId) -> Vec<&Arc<Conflict>> {
+        let all = self.picture.conflicts_of(id, self.now());
+        let mut found: Vec<_> = all.filter(|conflict| conflict.level > Level::Note).collect();
+        // The last two only so that the order never changes by itself.
+        let place =
+            |c: &Conflict| (Reverse(c.level), Reverse(c.since), c.first.id().clone(), c.second.id().clone());
+        found.sort_by_cached_key(|conflict| place(conflict));
+        found
     }
 
     /// Whether there is a selected row to open and to copy.

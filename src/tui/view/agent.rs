@@ -1,14 +1,11 @@
 //! One agent whole: failure and what to do, what it says of itself, its intent, branch, task, files, decision.
 
-use std::cmp::Reverse;
-use std::sync::Arc;
-
 use ratatui::layout::Rect;
 use ratatui::text::{Line, Span};
 
 use super::failure::{self, Room};
 use super::paint::Canvas;
-use super::{Parts, activity, as_of, claim, field, text};
+use super::{Parts, activity, as_of, at_edge, claim, copies, field, text};
 use crate::conflict::{Conflict, Level};
 use crate::picture::{Agent, Happening};
 use crate::tui::event;
@@ -66,18 +63,6 @@ fn split(area: Rect) -> (Rect, Rect) {
     (Rect { width: 1, ..area }, Rect { x: area.x + 1, width: area.width.saturating_sub(1), ..area })
 }
 
-/// What the key that copies takes: the command of one's own failed agent, else what to say about the worst that
-/// stands in the agent's way.
-pub fn copies(model: &Model) -> Option<String> {
-    let (id, agent) = model.selection()?;
-    if let Some(command) = failure::command(model, id, agent) {
-        return Some(command.to_owned());
-    }
-    // What may be over needs no message.
-    let worst = met(model, id).first().copied().filter(|_| !model.is_old())?;
-    Some(warning::message(worst, model.owner.as_deref()).text)
-}
-
 /// The detail's lines at a width.
 pub fn lines(model: &Model, area: Rect) -> Vec<Line<'static>> {
     let Some((id, agent)) = model.selection() else { return Vec::new() };
@@ -97,14 +82,15 @@ pub fn lines(model: &Model, area: Rect) -> Vec<Line<'static>> {
         }
         out.extend(lines);
     };
-    part(failure::lines(model, id, agent, Room { width, dense }));
-    in_the_way(model, id, agent, width, dense).into_iter().for_each(&mut part);
+    let room = Room { width, dense };
+    part(failure::lines(model, id, agent, room));
+    in_the_way(model, id, agent, room).into_iter().for_each(&mut part);
     if !dense {
         part(claimed(model, agent, width));
     }
     part(fields(model, agent, width, dense));
     if !dense {
-        part(failure::note(model, id, agent, Room { width, dense }));
+        part(failure::note(model, id, agent, room));
     }
     if open && model.layout() == Layout::Columns {
         part(own_activity(model, id, usize::from(area.width)));
@@ -137,96 +123,79 @@ fn own_activity(model: &Model, id: &AgentId, width: usize) -> Vec<Line<'static>>
     lines
 }
 
-/// What is in this agent's way, the worst first.
-fn met<'m>(model: &'m Model, id: &AgentId) -> Vec<&'m Arc<Conflict>> {
-    let now = model.picture.room_time(model.local());
-    let of_agent = model.picture.conflicts_of(id, now).filter(|conflict| conflict.level > Level::Note);
-    let mut found: Vec<&Arc<Conflict>> = of_agent.collect();
-    found.sort_by_key(|conflict| (Reverse(conflict.level), Reverse(conflict.since)));
-    found
-}
-
-/// Who is in this agent's way, a part each: the sentence, until when, and what to tell one's own agent.
-fn in_the_way(
-    model: &Model,
-    id: &AgentId,
-    agent: &Agent,
-    width: usize,
-    dense: bool,
-) -> Vec<Vec<Line<'static>>> {
+/// Who is in this agent's way, a part each.
+fn in_the_way(model: &Model, id: &AgentId, agent: &Agent, room: Room) -> Vec<Vec<Line<'static>>> {
     /// More are counted: one agent that removes everything is in everybody's way.
     const MOST: usize = 3;
-    let theme = &model.look.theme;
-    let now = model.picture.room_time(model.local());
-    let tense = if model.is_old() { Tense::Past } else { Tense::Present };
-    let found = met(model, id);
-    let mut parts = Vec::new();
-    for (place, conflict) in found.iter().take(MOST).enumerate() {
-        let mut out = Vec::new();
-        let style = if conflict.level == Level::Clash { theme.clash } else { theme.risk };
-        let sign = model.look.glyphs.tell(warning::mark(conflict.level)).into_owned();
-        let say = |out: &mut Vec<Line<'static>>, said: &str, lead: Span<'static>| {
-            for (i, part) in shown::wrap(&text(model, said), width.saturating_sub(4)).into_iter().enumerate()
-            {
-                let lead = if i == 0 { lead.clone() } else { Span::raw("   ") };
-                out.push(Line::from(vec![lead, Span::styled(part, theme.text)]));
-            }
-        };
-        let until = warning::until(conflict, tense, now, model.look.zone);
-        if dense {
-            // One text: a line that is half empty is dear here.
-            let told = format!("{}. {until}", warning::told(conflict, tense));
-            say(&mut out, &told, Span::styled(format!(" {sign} "), style));
-            parts.push(out);
-            continue;
-        }
-        say(
-            &mut out,
-            &format!("{}.", warning::told(conflict, tense)),
-            Span::styled(format!(" {sign} "), style),
-        );
-        say(&mut out, &until, Span::raw("   "));
-        // What to do is said once, of the worst; and not of what may be over.
-        if place == 0 && tense == Tense::Present {
-            if let Some(branches) = warning::branches(conflict) {
-                say(&mut out, &branches, Span::raw("   "));
-            }
-            let message = warning::message(conflict, model.owner.as_deref());
-            let copies = if failure::command(model, id, agent).is_none() { "y copies this" } else { "" };
-            let to = text(model, &message.to);
-            out.push(Line::default());
-            let gap = width.saturating_sub(shown::width(&to) + copies.len() + 4);
-            out.push(Line::from(vec![
-                Span::styled(format!("   {to}"), theme.muted),
-                Span::styled(
-                    if gap > 2 { format!("{}{copies}", " ".repeat(gap)) } else { String::new() },
-                    theme.muted,
-                ),
-            ]));
-            say(&mut out, &message.text, Span::raw("   "));
-        }
-        parts.push(out);
+    let found = model.in_the_way(id);
+    let mut parts: Vec<_> = found.iter().take(MOST).map(|conflict| met(model, conflict, room)).collect();
+    // What to do is said once, of the worst; and not of what may be over.
+    if let (Some(worst), Some(part)) = (found.first(), parts.first_mut())
+        && !room.dense
+        && !model.is_old()
+    {
+        let key = if model.command(id, agent).is_none() { copies(model, "this") } else { String::new() };
+        part.extend(what_to_do(model, worst, &key, room.width));
     }
     if found.len() > MOST {
         let more = format!("   and {} more", found.len() - MOST);
-        parts.push(vec![Line::from(Span::styled(more, theme.muted))]);
+        parts.push(vec![Line::from(Span::styled(more, model.look.theme.muted))]);
     }
     parts
+}
+
+/// A clash or risk: the sentence, and until when.
+fn met(model: &Model, conflict: &Conflict, room: Room) -> Vec<Line<'static>> {
+    let theme = &model.look.theme;
+    let tense = if model.is_old() { Tense::Past } else { Tense::Present };
+    let style = match conflict.level {
+        // What was marked as seen no longer calls.
+        _ if model.seen.clash(conflict) => theme.muted,
+        Level::Clash => theme.clash,
+        Level::Risk | Level::Note => theme.risk,
+    };
+    let told = format!("{}.", warning::told(conflict, tense));
+    let until = warning::until(conflict, tense, model.now(), model.look.zone);
+    // A line that is half empty is dear below the list.
+    let said = if room.dense { vec![format!("{told} {until}")] } else { vec![told, until] };
+    let mut out: Vec<_> = said.iter().flat_map(|said| sentences(model, said, room.width)).collect();
+    if let Some(lead) = out.first_mut().and_then(|line| line.spans.first_mut()) {
+        *lead = Span::styled(format!(" {} ", model.look.glyphs.tell(warning::mark(conflict.level))), style);
+    }
+    out
+}
+
+/// Where it would show, and what to tell whom.
+fn what_to_do(model: &Model, conflict: &Conflict, key: &str, width: usize) -> Vec<Line<'static>> {
+    let muted = model.look.theme.muted;
+    let message = warning::message(conflict, model.owner.as_deref());
+    let mut out = Vec::new();
+    if let Some(branches) = warning::branches(conflict) {
+        out.extend(sentences(model, &branches, width));
+    }
+    let mut to = vec![Span::styled(format!("   {}", text(model, &message.to)), muted)];
+    at_edge(&mut to, width, Span::styled(key.to_owned(), muted));
+    out.extend([Line::default(), Line::from(to)]);
+    out.extend(sentences(model, &message.text, width));
+    out
+}
+
+/// A text in lines that stand behind a mark.
+fn sentences(model: &Model, said: &str, width: usize) -> Vec<Line<'static>> {
+    let parts = shown::wrap(&text(model, said), width.saturating_sub(4)).into_iter();
+    let style = model.look.theme.text;
+    parts.map(|part| Line::from(vec![Span::raw("   "), Span::styled(part, style)])).collect()
 }
 
 /// What it said of itself, and when.
 fn claimed(model: &Model, agent: &Agent, width: usize) -> Vec<Line<'static>> {
     let theme = &model.look.theme;
-    let now = model.picture.room_time(model.local());
+    let now = model.now();
     let state = model.picture.claim(agent, now);
-    let said = format!(" {}", claim(model, agent));
     let at = format!("last report {}", model.look.zone.near(agent.pulse.updated_at, now));
     let style = if state.past { theme.muted } else { theme.availability(state.availability) };
-    let mut line = vec![Span::styled(said.clone(), style)];
-    if shown::width(&said) + at.len() + 3 <= width {
-        line.push(Span::raw(" ".repeat(width - shown::width(&said) - at.len() - 1)));
-        line.push(Span::styled(at, theme.muted));
-    }
+    let mut line = vec![Span::styled(format!(" {}", claim(model, agent)), style)];
+    at_edge(&mut line, width, Span::styled(at, theme.muted));
     let mut out = vec![Line::from(line)];
     if !agent.pulse.doing.is_empty() {
         let style = if state.past { theme.muted } else { theme.text };
@@ -240,7 +209,7 @@ fn claimed(model: &Model, agent: &Agent, width: usize) -> Vec<Line<'static>> {
 fn fields(model: &Model, agent: &Agent, width: usize, dense: bool) -> Vec<Line<'static>> {
     let mut out = Vec::new();
     let pulse = &agent.pulse;
-    let now = model.picture.room_time(model.local());
+    let now = model.now();
     let mut put = |name: &str, value: &str| field(model, &mut out, width, name, value, LABEL);
     if dense && !pulse.doing.is_empty() {
         put("doing", &text(model, &pulse.doing));

@@ -6,18 +6,12 @@ use super::Parts;
 use super::paint::Canvas;
 use crate::trouble::Trouble;
 use crate::tui::model::Model;
-use crate::wire::id::AgentId;
 
 /// Rows that the line takes.
 pub fn rows(model: &Model) -> u16 {
     /// With fewer rows the agents need them all.
     const FROM: u16 = 8;
     u16::from(model.size.1 >= FROM && !model.picture.troubles().is_empty())
-}
-
-/// The trouble that an agent shares with other owners' agents.
-pub fn shared<'m>(model: &'m Model, id: &AgentId) -> Option<&'m Trouble> {
-    model.picture.troubles().iter().find(|trouble| trouble.owners() > 1 && trouble.has(id))
 }
 
 /// Draws it: how many first, in as many words as there is room for.
@@ -48,7 +42,7 @@ enum Much {
 
 fn told(model: &Model, much: Much) -> Line<'static> {
     let theme = &model.look.theme;
-    let now = model.picture.room_time(model.local());
+    let now = model.now();
     let mut line = Line::default();
     for trouble in model.picture.troubles() {
         if !line.spans.is_empty() {
@@ -85,5 +79,5 @@ fn told(model: &Model, much: Much) -> Line<'static> {
 /// What the detail of such an agent says instead of its hint.
 pub fn reference(trouble: &Trouble) -> String {
     let whose = if trouble.owners() == 2 { "another owner" } else { "other owners" };
-    format!("Agents of {whose} have it too, as the first line says.")
+    format!("Agents of {whose} have it too, as told at the top.")
 }

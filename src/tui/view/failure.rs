@@ -2,7 +2,7 @@
 
 use ratatui::text::{Line, Span};
 
-use super::{banner, text};
+use super::{at_edge, banner, copies, text};
 use crate::hint::{self, Hint};
 use crate::picture::{Agent, Since};
 use crate::tui::model::Model;
@@ -22,27 +22,16 @@ pub struct Room {
     pub dense: bool,
 }
 
-/// The command that mends the agent's failure, where it is the watcher's to mend and the detail shows it.
-pub fn command(model: &Model, id: &AgentId, agent: &Agent) -> Option<&'static str> {
-    let failure = agent.pulse.run_failure.as_ref()?;
-    let told_at_the_top = banner::shared(model, id).is_some();
-    hint::of(failure).command.filter(|_| is_yours(model, agent) && !told_at_the_top)
-}
-
-fn is_yours(model: &Model, agent: &Agent) -> bool {
-    model.owner.as_ref().is_none_or(|me| *me == agent.pulse.owner)
-}
-
 /// The failure's lines; none where none stands.
 pub fn lines(model: &Model, id: &AgentId, agent: &Agent, room: Room) -> Vec<Line<'static>> {
     let Some(failure) = &agent.pulse.run_failure else { return Vec::new() };
     let mut out = Told { model, room, lines: Vec::new() };
     let hint = hint::of(failure);
     out.title(hint.title, agent);
-    if let Some(trouble) = banner::shared(model, id) {
-        let advice = if is_yours(model, agent) { " Wait, then retry." } else { "" };
+    if let Some(trouble) = model.shared_trouble(id) {
+        let advice = if model.is_mine(agent) { " Wait, then retry." } else { "" };
         out.say(&format!("{}{advice}", banner::reference(trouble)));
-    } else if is_yours(model, agent) {
+    } else if model.is_mine(agent) {
         out.say(&format!("{} {}", hint.meaning, hint.advice));
         out.commands(&hint);
     } else {
@@ -65,7 +54,7 @@ pub fn lines(model: &Model, id: &AgentId, agent: &Agent, room: Room) -> Vec<Line
 pub fn note(model: &Model, id: &AgentId, agent: &Agent, room: Room) -> Vec<Line<'static>> {
     let mut out = Told { model, room, lines: Vec::new() };
     let note = agent.pulse.run_failure.as_ref().map_or("", |failure| hint::of(failure).note);
-    if !note.is_empty() && is_yours(model, agent) && banner::shared(model, id).is_none() {
+    if !note.is_empty() && model.is_mine(agent) && model.shared_trouble(id).is_none() {
         out.say(note);
     }
     out.lines
@@ -80,17 +69,16 @@ struct Told<'m> {
 impl Told<'_> {
     fn title(&mut self, title: &str, agent: &Agent) {
         let theme = &self.model.look.theme;
-        let now = self.model.picture.room_time(self.model.local());
+        let now = self.model.now();
         let since = agent.failed.unwrap_or(Since::Before(now));
         let since = Span::styled(words::since(since, now, self.model.look.zone), theme.muted);
-        let title = Span::styled(format!(" ! {}", text(self.model, title)), theme.error);
-        let used = shown::width(&title.content) + shown::width(&since.content) + 1;
-        match self.room.width.checked_sub(used) {
-            Some(gap) if gap > 1 => self.push(vec![title, Span::raw(" ".repeat(gap)), since]),
-            _ => {
-                self.push(vec![title]);
-                self.push(vec![Span::raw("   "), since]);
-            }
+        // What was marked as seen no longer calls.
+        let style = if self.model.fails(agent) { theme.error } else { theme.muted };
+        let mut line = vec![Span::styled(format!(" ! {}", text(self.model, title)), style)];
+        let fits = at_edge(&mut line, self.room.width, since.clone());
+        self.push(line);
+        if !fits {
+            self.push(vec![Span::raw("   "), since]);
         }
     }
 
@@ -115,7 +103,7 @@ impl Told<'_> {
     fn commands(&mut self, hint: &Hint) {
         if let Some(command) = hint.command {
             self.blank();
-            self.alone(command, true);
+            self.alone(command, &copies(self.model, "it"));
         }
         if hint.command.is_none() || !self.room.dense {
             self.others(hint);
@@ -123,11 +111,9 @@ impl Told<'_> {
     }
 
     /// A command on lines of its own, never cut and never broken inside a word: too long, it begins in the first
-    /// column and is broken as a shell joins it again.
-    fn alone(&mut self, command: &'static str, copies: bool) {
-        /// What the key does here.
-        const COPIES: &str = "y copies it";
-        let theme = self.model.look.theme.clone();
+    /// column and is broken as a shell joins it again. What `key` does stands beside it where it fits.
+    fn alone(&mut self, command: &'static str, key: &str) {
+        let theme = &self.model.look.theme;
         let (wide, width) = (shown::width(command), self.room.width);
         let indent = [5, 3].into_iter().find(|indent| indent + wide < width);
         let Some(indent) = indent else {
@@ -137,12 +123,7 @@ impl Told<'_> {
             return;
         };
         let mut spans = vec![Span::raw(" ".repeat(indent)), Span::styled(command, theme.hint)];
-        if let Some(gap) =
-            width.checked_sub(indent + wide + COPIES.len() + 1).filter(|gap| copies && *gap > 2)
-        {
-            spans.push(Span::raw(" ".repeat(gap)));
-            spans.push(Span::styled(COPIES, theme.muted));
-        }
+        at_edge(&mut spans, width, Span::styled(key.to_owned(), theme.muted));
         self.push(spans);
     }
 
@@ -152,7 +133,7 @@ impl Told<'_> {
             return;
         }
         self.blank();
-        let theme = self.model.look.theme.clone();
+        let theme = &self.model.look.theme;
         let (width, wide) = (self.room.width, |text: &str| shown::width(text));
         let longest = hint.others.iter().map(|(what, _)| wide(what)).max().unwrap_or(0);
         let most = hint.others.iter().map(|(_, command)| wide(command)).max().unwrap_or(0);
@@ -166,7 +147,7 @@ impl Told<'_> {
                 if !what.is_empty() {
                     self.push(vec![name]);
                 }
-                self.alone(command, false);
+                self.alone(command, "");
             }
         }
     }

@@ -20,9 +20,9 @@ use ratatui::layout::Rect;
 use ratatui::style::{Modifier, Style};
 use ratatui::text::{Line, Span};
 
-pub use self::agent::copies;
 pub use self::empty::SAY;
 use self::paint::Canvas;
+use super::keys::Action;
 use super::model::{Layout, Model, Pane, View};
 use crate::conflict::Level;
 use crate::picture::{Agent, Connection, Entry, Happening};
@@ -259,6 +259,15 @@ fn as_of(model: &Model) -> String {
     heard.map_or(String::new(), |at| format!(" as of {}", model.look.zone.moment(at, now)))
 }
 
+/// `y copies it`, with the key in use.
+fn copies(model: &Model, what: &str) -> String {
+    let mut rows = model.keys.rows();
+    let key =
+        rows.find_map(|(binding, keys)| (binding.action == Action::Copy).then(|| keys.first()).flatten());
+    let key = key.map(|key| model.look.glyphs.tell(&key.name()).into_owned());
+    key.map_or_else(String::new, |key| format!("{key} copies {what}"))
+}
+
 /// A text in a role, made safe and put into the terminal's characters.
 fn text(model: &Model, other: &str) -> String {
     model.look.glyphs.tell(&shown::line(other)).into_owned()
@@ -292,6 +301,14 @@ fn field(model: &Model, out: &mut Vec<Line<'static>>, width: usize, name: &str, 
             Span::styled(part, theme.text),
         ]));
     }
+}
+
+/// Puts something at the right edge of a line, with a column of air behind it; `false` where it does not fit.
+fn at_edge(line: &mut Vec<Span<'static>>, width: usize, said: Span<'static>) -> bool {
+    let used: usize = line.iter().chain([&said]).map(|span| shown::width(&span.content)).sum();
+    let Some(gap) = width.checked_sub(used + 1).filter(|gap| *gap > 1) else { return false };
+    line.extend([Span::raw(" ".repeat(gap)), said]);
+    true
 }
 
 /// A safe text filled up to so many columns.
