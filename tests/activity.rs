@@ -6,7 +6,7 @@ use chrono::{FixedOffset, TimeDelta};
 use crossterm::event::{Event, KeyCode, KeyEvent, KeyModifiers};
 use prickle::client::recording;
 use prickle::picture::{Heard, Picture};
-use prickle::tui::model::{Look, Model, Pane, View, Watch};
+use prickle::tui::model::{Look, Model, Pane, Panel, View, Watch};
 use prickle::tui::theme::{Glyphs, Theme};
 use prickle::tui::{update, view};
 use prickle::wire::Time;
@@ -421,8 +421,14 @@ fn a_frozen_picture_counts_what_waits_and_loses_nothing() {
     assert!(header(&mut story.model, 30).ends_with("FROZEN +2"));
     hear(&mut story.model, "14:15:00", json!({"news": "lost", "why": "reset", "retry_in": 900}));
     assert!(header(&mut story.model, 100).ends_with("FROZEN · 2 changes waiting · offline"));
-    let narrow = [38, 34, 30, 24, 20].map(|columns| header(&mut story.model, columns));
-    let expected = ["", "", "", "", ""];
+    let narrow = [36, 34, 30, 24, 20].map(|columns| header(&mut story.model, columns));
+    let expected = [
+        " ≠ 1 clash      FROZEN +2 · offline",
+        " ≠ 1 clash    FROZEN +2 · offline",
+        " ≠ 1 clash      FROZEN +2 off",
+        " ≠ 1      FROZEN +2 off",
+        " ≠ 1  FROZEN +2 off",
+    ];
     assert_eq!(narrow, expected);
     let same = |now: &[String], then: &[String]| now[..22] == then[..22];
     assert!(same(&rows(&mut story.model, 100, 24), &still), "nothing moves, ages neither");
@@ -462,4 +468,110 @@ fn nothing_foreign_reaches_the_activity() {
         assert!(!view::plain(&buffer).contains("52;c"));
     }
     assert!(text(&mut story.model, 100, 24).contains("a··b<U+202E><U+200B>c"));
+}
+
+#[test]
+fn the_help_of_each_view_at_every_size() {
+    for (view, name) in [("1", "room"), ("2", "clashes"), ("4", "activity")] {
+        for (columns, rows) in [(38, 20), (60, 20), (80, 24), (140, 40)] {
+            let mut model = recorded();
+            draw(&mut model, columns, rows);
+            press(&mut model, "4");
+            press(&mut model, view);
+            press(&mut model, "?");
+            insta::assert_snapshot!(format!("help-{name}-{columns}x{rows}"), text(&mut model, columns, rows));
+        }
+    }
+}
+
+/// Rooms in each state that the header tells, two agents failed and one clash.
+fn states() -> Vec<(&'static str, Model)> {
+    let offline = |model: &mut Model| {
+        hear(model, "14:32:10", json!({"news": "lost", "why": "connection refused", "retry_in": 3000}));
+        model.watch = Watch::Still(time("14:32:12"));
+    };
+    let demo = Panel {
+        title: "Demo".into(),
+        lines: Vec::new(),
+        began: time("14:32:00"),
+        period: TimeDelta::seconds(90),
+        beats: Vec::new(),
+    };
+    let mut states = Vec::new();
+    let mut state = |name, change: &dyn Fn(&mut Model)| {
+        let mut model = recorded();
+        change(&mut model);
+        states.push((name, model));
+    };
+    state("live", &|_| {});
+    state("demo", &|model| model.panel = Some(demo.clone()));
+    state("caught up", &|model| {
+        offline(model);
+        let live = json!({"news": "live", "epoch": "x", "seq": 21, "server_time": time("14:32:12"), "resumed": true});
+        hear(model, "14:32:12", live);
+    });
+    state("offline", &|model| offline(model));
+    state("frozen", &|model| {
+        press(model, "f");
+        for n in 0..7 {
+            let pulse = pulse("acme/new", "14:32:11", &json!({"doing": format!("x{n}")}));
+            let frame = json!({"type": "pulse", "seq": 40 + n, "at": time("14:32:11"), "pulse": pulse});
+            hear(model, "14:32:11", json!({"news": "event", "frame": frame}));
+        }
+    });
+    state("frozen, offline since", &|model| {
+        press(model, "f");
+        offline(model);
+    });
+    state("recording", &|model| model.replay = true);
+    state("refuses reports", &|model| {
+        hear(model, "14:32:10", json!({"news": "room", "refusing": "the room's storage is full"}));
+    });
+    state("no key", &|model| hear(model, "14:32:10", json!({"news": "refused", "why": "revoked"})));
+    states
+}
+
+#[test]
+fn the_header_says_as_much_as_fits_at_every_width() {
+    let mut told = String::new();
+    for (name, mut model) in states() {
+        told.push_str(&format!("{name}\n"));
+        for columns in [20, 24, 30, 38, 45, 59, 60, 70, 80, 100, 120, 140] {
+            let row = text(&mut model, columns, 24).lines().next().unwrap().to_owned();
+            told.push_str(&format!("{columns:>4} {row}\n"));
+        }
+        for columns in 24..=140 {
+            let row = text(&mut model, columns, 24).lines().next().unwrap().to_owned();
+            assert!(!row.contains('…'), "{name}, {columns}: {row}");
+            // Counts while they are of now; the last that goes is what needs a person.
+            let counted = row.contains("! 2") && row.contains("≠ 1");
+            assert!(counted || ["offline", "no key"].contains(&name), "{name}, {columns}: {row}");
+        }
+    }
+    insta::assert_snapshot!("header", told);
+}
+
+#[test]
+fn the_footer_of_each_view_at_every_width() {
+    let mut told = String::new();
+    for (keys, name) in [
+        ("", "room"),
+        ("\r", "agent"),
+        ("2", "clashes"),
+        ("4", "activity"),
+        ("4\r", "its agent"),
+        ("?", "help"),
+    ] {
+        told.push_str(&format!("{name}\n"));
+        for columns in [20, 30, 38, 45, 60, 80, 100, 140] {
+            let mut model = recorded();
+            draw(&mut model, columns, 24);
+            press(&mut model, keys);
+            let row = text(&mut model, columns, 24).lines().last().unwrap().to_owned();
+            assert!(row.contains("? "), "{row}");
+            assert!(!row.contains('…'), "whole hints go: {row}");
+            told.push_str(&format!("{columns:>4} {row}\n"));
+        }
+    }
+    insta::assert_snapshot!("footer", told);
 }

@@ -241,6 +241,12 @@ impl Keys {
         TABLE.iter().zip(self.bound.iter().map(Vec::as_slice))
     }
 
+    /// The first key of an action, as it is spelled.
+    pub fn name_of(&self, action: Action) -> String {
+        let mut rows = self.rows().filter(|(binding, _)| binding.action == action);
+        rows.find_map(|(_, keys)| keys.first()).map_or_else(String::new, |key| key.name())
+    }
+
     /// What a key press does where `now` says which rows count.
     pub fn action(&self, event: KeyEvent, now: impl Fn(&Binding) -> bool) -> Option<Action> {
         if event.kind == KeyEventKind::Release {

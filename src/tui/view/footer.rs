@@ -79,6 +79,7 @@ fn both(model: &Model, down: &[Key]) -> Option<String> {
 fn rank(model: &Model, action: Action) -> u8 {
     match (model.pane, model.view, action) {
         (_, _, Action::Retry) => 0,
+        (_, _, Action::Back) if model.help.is_some() => 0,
         (Pane::Open, _, Action::Copy) | (Pane::List, View::Clashes | View::Activity, Action::Down) => 1,
         (Pane::Open, _, Action::Down) | (Pane::List, View::Clashes | View::Activity, Action::Open) => 2,
         (Pane::List, View::Clashes, Action::Seen | Action::Copy) => 3,

@@ -19,10 +19,10 @@ pub fn draw(canvas: &mut Canvas<'_>, model: &Model, parts: &Parts) {
         side.spans.iter().map(|span| shown::width(&model.look.glyphs.tell(&span.content))).sum()
     };
     let (left, right) = (left(model), right(model));
-    let room = |left: &Side, right: &Side| width(left) + width(right) + 3 <= usize::from(area.width);
+    let room = |left: &Side, right: &Side| width(left) + width(right) + 4 <= usize::from(area.width);
     let pairs = right.iter().flat_map(|right| left.iter().map(move |left| (left, right)));
     // Words on the right are worth less than what needs a person in words, and more than the rest.
-    let fitting = |worded: bool| pairs.clone().find(|(l, r)| (l.worded || !worded) && room(l, r));
+    let fitting = |worded: bool| pairs.clone().find(|(l, r)| (!worded || l.worded && r.worded) && room(l, r));
     let last = || left.last().zip(right.last());
     let Some((left, right)) = fitting(true).or_else(|| fitting(false)).or_else(last) else { return };
     let taken = u16::try_from(width(right)).unwrap_or(u16::MAX);
@@ -36,7 +36,7 @@ pub fn draw(canvas: &mut Canvas<'_>, model: &Model, parts: &Parts) {
 #[derive(Default)]
 struct Side {
     spans: Vec<Span<'static>>,
-    /// What needs a person is said in words, not only counted.
+    /// Nothing is left out that should be said in words if it can be.
     worded: bool,
 }
 
@@ -86,13 +86,15 @@ fn right(model: &Model) -> Vec<Side> {
     }
     // What stands still says so before anything else.
     if let Some(waiting) = model.waiting() {
-        return frozen(model, waiting).into_iter().map(|said| Side::of(said, theme.hint)).collect();
+        let sides = frozen(model, waiting).into_iter().map(|said| Side::of(said, theme.hint));
+        let last = Side { worded: false, ..Side::of(format!("FROZEN +{waiting}"), theme.hint) };
+        return sides.chain([last]).collect();
     }
     match &model.picture.connection {
         Connection::Live => match (&model.picture.refusing, caught_up(model)) {
             // Live, but there is nothing new to come.
             (Some(why), _) => {
-                let why = text(model, &words::brief(why, usize::from(model.size.0 / 2)));
+                let why = text(model, &words::brief(why, 60));
                 vec![Side::of(why, theme.error), Side::of("no reports", theme.error)]
             }
             (None, Some(missed)) => {
@@ -127,7 +129,6 @@ fn frozen(model: &Model, waiting: u64) -> Vec<String> {
         format!("FROZEN · {told}{long}"),
         format!("FROZEN +{waiting}{long}"),
         format!("FROZEN +{waiting}{short}"),
-        format!("FROZEN +{waiting}"),
     ]
 }
 
