@@ -343,9 +343,10 @@ impl Picture {
                         .and_then(|a| a.failed)
                         .unwrap_or(Since::At(at))
                 });
-                let failing = old.is_some_and(|agent| agent.failed.is_some()) || failed.is_some();
+                let was = old.and_then(|agent| agent.pulse.run_failure.as_ref().zip(agent.failed));
+                let turned = was != after.run_failure.as_ref().zip(failed);
                 self.agents.insert(Agent { pulse: Arc::clone(&after), failed });
-                if failing {
+                if turned {
                     self.settle_troubles();
                 }
                 // Before what was said, what had run out by then.

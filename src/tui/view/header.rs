@@ -5,7 +5,7 @@ use ratatui::style::Style;
 use ratatui::text::{Line, Span};
 
 use super::paint::Canvas;
-use super::{Parts, caught_up, text};
+use super::{Parts, caught_up, key, text};
 use crate::conflict::Level;
 use crate::picture::Connection;
 use crate::tui::keys::Action;
@@ -106,9 +106,8 @@ fn right(model: &Model) -> Vec<Side> {
         },
         Connection::Connecting => vec![Side::of("connecting", theme.muted)],
         Connection::Offline { .. } | Connection::Refused { .. } => {
-            let retry = model.keys.rows().find(|(binding, _)| binding.action == Action::Retry);
-            let key = retry.and_then(|(_, keys)| keys.first().map(|key| key.name()));
-            key.map(|key| Side::of(format!("{key} now"), theme.hint)).into_iter().collect()
+            let retry = key(model, Action::Retry);
+            vec![retry.map_or_else(Side::default, |key| Side::of(format!("{key} now"), theme.hint))]
         }
     }
 }

@@ -3,6 +3,7 @@
 use ratatui::layout::Rect;
 use ratatui::text::{Line, Span};
 
+use super::key;
 use super::paint::Canvas;
 use crate::shown;
 use crate::tui::keys::{Action, Group, Key};
@@ -226,17 +227,22 @@ pub fn draw(canvas: &mut Canvas<'_>, model: &Model) {
 
 /// How to get about in the help and out of it, in as many words as there is room for.
 fn closing(model: &Model, scrolls: bool, room: usize) -> String {
-    let key = |action: Action| model.keys.name_of(action);
-    let (back, help) = (key(Action::Back), key(Action::Help));
-    let scroll = format!("{} {} scroll · ", key(Action::Down), key(Action::Up));
-    let scroll = if scrolls { scroll.as_str() } else { "" };
+    let keys = |actions: &[Action], between: &str| {
+        let keys: Vec<String> = actions.iter().filter_map(|action| key(model, *action)).collect();
+        keys.join(between)
+    };
+    let one = keys(&[Action::Back], "");
+    let (both, moving) =
+        (keys(&[Action::Back, Action::Help], " or "), keys(&[Action::Down, Action::Up], " "));
+    let scroll = if scrolls && !moving.is_empty() { format!("{moving} scroll · ") } else { String::new() };
     let said = [
-        format!(" {scroll}{back} or {help} closes · all keys: prickle watch --help "),
-        format!(" {scroll}{back} or {help} closes "),
-        format!(" {scroll}{back} closes "),
+        format!(" {scroll}{both} closes · all keys: prickle watch --help "),
+        format!(" {scroll}{both} closes "),
+        format!(" {scroll}{one} closes "),
+        format!(" {one} closes "),
     ];
     let mut said = said.iter().map(|said| model.look.glyphs.tell(said).into_owned());
-    said.find(|said| shown::width(said) <= room).unwrap_or_else(|| format!(" {back} closes "))
+    said.find(|said| shown::width(said) <= room).unwrap_or_default()
 }
 
 #[cfg(test)]

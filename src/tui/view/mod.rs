@@ -259,13 +259,15 @@ fn as_of(model: &Model) -> String {
     heard.map_or(String::new(), |at| format!(" as of {}", model.look.zone.moment(at, now)))
 }
 
-/// `y copies it`, with the key in use.
+/// The key in use for an action, as the footer names it.
+fn key(model: &Model, action: Action) -> Option<String> {
+    let (_, keys) = model.keys.rows().find(|(binding, _)| binding.action == action)?;
+    keys.first().map(|key| model.look.glyphs.tell(&key.name()).into_owned())
+}
+
+/// `y copies it`; empty where no key does.
 fn copies(model: &Model, what: &str) -> String {
-    let mut rows = model.keys.rows();
-    let key =
-        rows.find_map(|(binding, keys)| (binding.action == Action::Copy).then(|| keys.first()).flatten());
-    let key = key.map(|key| model.look.glyphs.tell(&key.name()).into_owned());
-    key.map_or_else(String::new, |key| format!("{key} copies {what}"))
+    key(model, Action::Copy).map_or_else(String::new, |key| format!("{key} copies {what}"))
 }
 
 /// A text in a role, made safe and put into the terminal's characters.
