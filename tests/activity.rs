@@ -6,7 +6,7 @@ use chrono::{FixedOffset, TimeDelta};
 use crossterm::event::{Event, KeyCode, KeyEvent, KeyModifiers};
 use prickle::client::recording;
 use prickle::picture::{Heard, Picture};
-use prickle::tui::model::{Look, Model, Pane, Panel, View, Watch};
+use prickle::tui::model::{Here, Look, Model, Pane, Panel, View, Watch};
 use prickle::tui::theme::{Glyphs, Theme};
 use prickle::tui::{update, view};
 use prickle::wire::Time;
@@ -574,4 +574,79 @@ fn the_footer_of_each_view_at_every_width() {
         }
     }
     insta::assert_snapshot!("footer", told);
+}
+
+#[test]
+fn the_empty_rooms_next_step_is_copied() {
+    let at = time("14:01:00");
+    let local = "http://127.0.0.1:7766".to_owned();
+    let empty = |here: bool| {
+        let mut model = Model::new(
+            Picture::new("website-v2"),
+            local.clone(),
+            Some("acme".into()),
+            Watch::Still(at),
+            look(),
+        );
+        model.first.here = here.then_some(Here { open: at, ends: true });
+        hear(
+            &mut model,
+            "14:01:00",
+            json!({"news": "live", "epoch": "e", "seq": 0, "server_time": at, "resumed": false}),
+        );
+        model
+    };
+    let copied = |model: &mut Model| match press(model, "y") {
+        Some(update::Effect::Copy(text)) => Some(text),
+        other => other.map(|other| panic!("{other:?}")),
+    };
+    let mut model = empty(true);
+    assert_eq!(copied(&mut model), None, "what is in the room is not known yet");
+    hear(&mut model, "14:01:00", json!({"news": "snapshot", "seq": 0, "pulses": []}));
+    let last = |model: &mut Model| text(model, 80, 24).lines().last().unwrap().to_owned();
+    assert!(last(&mut model).starts_with(" y copy   q quit"), "{}", last(&mut model));
+    assert_eq!(copied(&mut model).unwrap(), "prickle connect claude-code");
+    let standing = json!({"project": "website-v2", "agents": [{"agent_id": "acme/claude-code",
+        "key_made_at": at, "key_first_used_at": null, "tools_listed_at": null, "pulse": null, "elsewhere": []}]});
+    update::agents(&mut model, serde_json::from_value(standing).unwrap());
+    assert_eq!(copied(&mut model).unwrap(), "Report your pulse to prickle.");
+    let mut model = empty(false);
+    hear(&mut model, "14:01:00", json!({"news": "snapshot", "seq": 0, "pulses": []}));
+    let command = copied(&mut model).unwrap();
+    assert!(
+        command.starts_with("export PRICKLE_TOKEN=") && command.contains("--agent acme/builder"),
+        "{command}"
+    );
+    // Nobody is selected here, so that is not what the key copies where somebody is.
+    assert_eq!(copied(&mut recorded()).unwrap(), "claude auth login");
+}
+
+#[test]
+fn the_demos_panel_tells_whole_lines() {
+    let long = "Nine of them, made up, call a real room of their own, which is gone with this window.";
+    let story = "lumen/fixer gets out of the way, and the clash ends";
+    for (columns, rows) in [(38, 24), (60, 24), (80, 24), (100, 28), (120, 32)] {
+        let mut model = recorded();
+        model.panel = Some(Panel {
+            title: "Demo".into(),
+            lines: vec![long.into(), "Try  n what needs you".into()],
+            began: time("14:32:00"),
+            period: TimeDelta::seconds(90),
+            beats: vec![(TimeDelta::seconds(20), story.into())],
+        });
+        let shown = text(&mut model, columns, rows);
+        let from = shown.find("─ Demo ").unwrap();
+        let panel: Vec<&str> = shown[from..].lines().skip(1).flat_map(str::split_whitespace).collect();
+        let panel = panel.join(" ");
+        assert!(panel.starts_with(&format!("In 11s: {story}")), "{columns}x{rows}: {panel}");
+        assert!(panel.contains(long) || !panel.contains("Nine of them"), "{columns}x{rows}: {panel}");
+        assert!(panel.contains("Try n what needs you"), "{columns}x{rows}: {panel}");
+    }
+}
+
+#[test]
+fn the_eye_of_who_looks_for_a_clash_falls_on_whose_work_would_be_undone() {
+    let mut model = recorded();
+    update::look_at_clash(&mut model);
+    assert_eq!(model.selected.as_ref().unwrap().as_str(), "lumen/fixer");
 }

@@ -90,6 +90,15 @@ pub fn owner(model: &mut Model, owner: String) {
     keep_in_sight(model);
 }
 
+/// Selects the agent that would be undone in the worst clash, for who has come to see what a clash is.
+pub fn look_at_clash(model: &mut Model) {
+    let clash = model.picture.conflicts(model.now()).into_iter().next();
+    if let Some(clash) = clash.filter(|clash| clash.level == Level::Clash) {
+        model.selected = Some(clash.second.id().clone());
+    }
+    keep_in_sight(model);
+}
+
 /// Where the room is by now: this machine's own may have moved.
 pub fn server(model: &mut Model, server: String) {
     model.server = server;
