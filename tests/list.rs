@@ -651,7 +651,11 @@ proptest! {
             if leaves {
                 leave(&mut m, made_up(n, agent)["agent_id"].as_str().unwrap());
             } else {
-                let mut pulse = made_up(n, agent);
+                // Now and then an agent only says again what it said.
+                let said = made_up(n, agent);
+                let id = said["agent_id"].as_str().unwrap().parse().unwrap();
+                let again = m.picture.agent(&id).filter(|_| agent.1 % 3 == 0);
+                let mut pulse = again.map_or(said, |agent| serde_json::to_value(&*agent.pulse).unwrap());
                 pulse["updated_at"] = json!(now() + TimeDelta::seconds(i64::try_from(n).unwrap()));
                 report(&mut m, &pulse);
             }

@@ -6,19 +6,20 @@
 use std::cmp::Reverse;
 use std::collections::HashMap;
 use std::ops::Range;
+use std::sync::Arc;
 
 use chrono::TimeDelta;
 
 use super::filter::Filter;
 use super::model::Model;
-use crate::picture::{Agent, Happening, IDLE_STALE_AFTER};
+use crate::picture::{Agent, Happening, IDLE_STALE_AFTER, Picture};
 use crate::shown;
 use crate::wire::Time;
 use crate::wire::id::{AgentId, is_slug};
 use crate::wire::pulse::{Availability, Pulse};
 
 /// More happenings than this at once are not looked at one by one.
-const MANY: u64 = 256;
+const MANY: usize = 256;
 /// Claims get old at their own times; this is soon enough to see it.
 const SOON: TimeDelta = TimeDelta::milliseconds(250);
 /// The place of an agent that is not shown.
@@ -224,6 +225,8 @@ pub struct List {
     needing: usize,
     /// The happenings that it contains; `None`: it is to be made anew.
     looked: Option<u64>,
+    /// Who has reported or left since then, and what was known of it before.
+    heard: Vec<(AgentId, Option<Arc<Pulse>>)>,
     conflicts: u64,
     owner: Option<String>,
     /// When a claim gets old next.
@@ -340,6 +343,15 @@ impl List {
         (self.grouping, self.looked) = (grouping, None);
     }
 
+    /// An agent is about to report, or to leave the picture.
+    pub(super) fn hear(&mut self, picture: &Picture, id: &AgentId) {
+        if self.heard.len() < MANY {
+            self.heard.push((id.clone(), picture.agent(id).map(|agent| Arc::clone(&agent.pulse))));
+        } else {
+            self.looked = None;
+        }
+    }
+
     /// The picture is another one, or is judged by something else.
     pub(super) fn forget(&mut self) {
         self.looked = None;
@@ -358,6 +370,7 @@ impl List {
     /// Takes in what has happened in the model's picture since the last time. Whether anybody may stand elsewhere.
     pub(super) fn follow(&mut self, model: &Model) -> bool {
         let due = self.due(model);
+        self.heard.clear();
         self.looked = Some(model.picture.happened());
         self.conflicts = model.picture.conflicts_version();
         if due == Due::Enrol {
@@ -372,7 +385,7 @@ impl List {
     fn due(&mut self, model: &Model) -> Due {
         let Some(looked) = self.looked.filter(|_| self.owner == model.owner) else { return Due::Enrol };
         let new = model.picture.happened().saturating_sub(looked);
-        if new > MANY || self.ages.is_some_and(|at| at <= model.now()) {
+        if new > MANY as u64 || self.ages.is_some_and(|at| at <= model.now()) {
             return Due::Enrol;
         }
         let mut due = Due::Nothing;
@@ -381,22 +394,22 @@ impl List {
         {
             due = Due::Arrange;
         }
+        for (id, before) in std::mem::take(&mut self.heard) {
+            let after = model.picture.agent(&id).map(|agent| &agent.pulse);
+            if before.zip(after).is_some_and(|(before, after)| self.moves(&before, after)) {
+                due = due.max(Due::Arrange);
+            }
+            due = due.max(self.look_at(model, &id));
+        }
+        // Who comes into whose way may have said nothing.
         for happening in model.picture.log().rev().take(usize::try_from(new).unwrap_or(usize::MAX)) {
-            due = due.max(match happening {
-                Happening::Reported { before, after, .. } => {
-                    let moves = before.as_ref().is_none_or(|before| self.moves(before, after));
-                    let due = if moves { Due::Arrange } else { Due::Nothing };
-                    due.max(self.look_at(model, &after.agent_id))
-                }
-                Happening::Gone { agent_id, .. } => self.look_at(model, agent_id),
-                Happening::Clash { clash, .. } => self.look_at_both(model, clash),
-                Happening::ClashOver(ended) => self.look_at_both(model, &ended.conflict),
-                Happening::Unknown { .. } | Happening::Outage { .. } | Happening::Clock { .. } => {
-                    Due::Nothing
-                }
-            });
-            if due == Due::Enrol {
-                break;
+            let clash = match happening {
+                Happening::Clash { clash, .. } => clash,
+                Happening::ClashOver(ended) => &ended.conflict,
+                _ => continue,
+            };
+            for party in clash.parties() {
+                due = due.max(self.look_at(model, party.id()));
             }
         }
         due
@@ -411,10 +424,6 @@ impl List {
         };
         let heading = |pulse| self.grouping.heading(&after.agent_id, pulse);
         sorts || heading(before) != heading(after)
-    }
-
-    fn look_at_both(&mut self, model: &Model, clash: &crate::conflict::Conflict) -> Due {
-        self.look_at(model, clash.first.id()).max(self.look_at(model, clash.second.id()))
     }
 
     /// Takes in how an agent stands by now.

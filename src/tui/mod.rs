@@ -6,6 +6,7 @@
 mod choice;
 pub mod clashes;
 pub mod entry;
+pub mod event;
 pub mod filter;
 pub mod keys;
 pub mod list;

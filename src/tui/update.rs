@@ -19,6 +19,7 @@ use crate::conflict::{Conflict, Level};
 use crate::picture::{Connection, Heard, News};
 use crate::shown;
 use crate::wire::agent::Agents;
+use crate::wire::feed::Frame;
 
 /// What the loop has to do, since only it touches the terminal and the client.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -46,9 +47,15 @@ pub fn heard_all(model: &mut Model, news: impl IntoIterator<Item = Heard>) {
 }
 
 fn take_in(model: &mut Model, heard: Heard) {
-    // What else happens is told by the picture's log.
-    if model.behind.is_none() && matches!(heard.news, News::Snapshot { .. }) {
-        model.list.forget();
+    if model.behind.is_none() {
+        match &heard.news {
+            News::Snapshot { .. } => model.list.forget(),
+            News::Event { frame: Frame::Pulse { pulse, .. } } => {
+                model.list.hear(&model.picture, &pulse.agent_id);
+            }
+            News::Event { frame: Frame::Gone { agent_id, .. } } => model.list.hear(&model.picture, agent_id),
+            _ => {}
+        }
     }
     model.present_mut().apply(heard);
 }
@@ -72,6 +79,15 @@ pub fn owner(model: &mut Model, owner: String) {
     room::follow(model);
     if !model.touched && !model.selection().is_some_and(|(_, agent)| model.needs_you(agent)) {
         model.selected = room::first_choice(model);
+    }
+    keep_in_sight(model);
+}
+
+/// Selects the agent that would be undone in the worst clash, for who has come to see what a clash is.
+pub fn look_at_clash(model: &mut Model) {
+    let clash = model.picture.conflicts(model.now()).into_iter().next();
+    if let Some(clash) = clash.filter(|clash| clash.level == Level::Clash) {
+        model.selected = Some(clash.second.id().clone());
     }
     keep_in_sight(model);
 }
@@ -132,6 +148,7 @@ fn press(model: &mut Model, key: KeyEvent) -> Option<Effect> {
         Action::OtherPane if model.help.is_some() => {}
         Action::Show(view) => show(model, view),
         Action::Open if model.view == View::Clashes && clashes::fold(model) => {}
+        Action::Open if model.view == View::Activity => activity::open(model),
         Action::Open => {
             model.pane = Pane::Open;
             model.detail_top = 0;
@@ -212,10 +229,11 @@ fn back(model: &mut Model) {
     }
 }
 
-/// The next that needs you, or the one before.
+/// The next that needs the watcher, or the one before, in the list on the screen.
 fn needs_you(model: &mut Model, by: isize) {
     match model.view {
         View::Clashes => clashes::needs_you(model, by),
+        View::Activity if model.pane == Pane::List => activity::needs_you(model, by),
         View::Room | View::Activity => room::needs_you(model, by),
     }
 }

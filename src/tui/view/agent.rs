@@ -8,6 +8,7 @@ use super::paint::Canvas;
 use super::{Parts, activity, as_of, at_edge, claim, copies, field, key, text};
 use crate::conflict::{Conflict, Level};
 use crate::picture::{Agent, Happening};
+use crate::tui::event;
 use crate::tui::keys::Action;
 use crate::tui::model::{Layout, Model, Pane};
 use crate::warning::{self, Tense};
@@ -109,7 +110,7 @@ fn own_activity(model: &Model, id: &AgentId, width: usize) -> Vec<Line<'static>>
         Happening::ClashOver(ended) => ended.conflict.parties().iter().any(|party| party.id() == id),
         _ => false,
     };
-    let told = model.picture.log().rev().filter(concerns);
+    let told = event::listed(model).map(|entry| &entry.happening).filter(concerns);
     let mut lines: Vec<Line<'static>> = told.filter_map(|one| activity::line(model, one)).collect();
     if !lines.is_empty() {
         let title = "─ Activity ";
