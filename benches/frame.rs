@@ -100,7 +100,7 @@ impl Bench {
     fn of(mut model: Model, now: Time, columns: u16, rows: u16) -> Self {
         let terminal = std::rc::Rc::<std::cell::RefCell<Counting>>::default();
         let out = BufWriter::with_capacity(64 * 1024, Shared(std::rc::Rc::clone(&terminal)));
-        let screen = Screen::new(CrosstermBackend::new(out), (columns, rows)).unwrap();
+        let screen = Screen::new(CrosstermBackend::new(out));
         update::resize(&mut model, columns, rows);
         let mut bench = Self { model, now, seq: 0, screen, terminal };
         bench.picture();

@@ -32,7 +32,7 @@ impl Picture {
 
     /// How much an agent is in others' way, for its mark.
     pub fn in_the_way(&self, id: &AgentId, now: Time) -> Option<Level> {
-        self.conflicts_of(id, now).map(|conflict| conflict.level).max()
+        self.radar.worst(id, self.judged(now))
     }
 
     /// The conflicts that ended within the last hour, the newest first.
