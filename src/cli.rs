@@ -21,8 +21,13 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 
 use crate::config::Colors;
 pub use crate::config::{Environment, Reach};
+use crate::tui::keys;
 use crate::wire::Time;
 use crate::wire::id::{AgentId, Slug, without_tokens};
+
+/// How a watch tells the room without a terminal.
+const PIPED: &str =
+    "Without a terminal on stdin and stdout the room is told as plain sentences, as with --plain.";
 
 /// A signal ended the program after it had tidied up: the exit code is 128 + its number.
 #[derive(Debug, thiserror::Error)]
@@ -83,6 +88,9 @@ pub struct Look {
     /// Draw with ASCII characters only
     #[arg(long)]
     pub ascii: bool,
+    /// Draw with Unicode characters, whatever locale and settings say
+    #[arg(long, conflicts_with = "ascii")]
+    pub unicode: bool,
     /// A theme that `prickle theme list` shows [env: PRICKLE_THEME] [default: terminal]
     #[arg(long, value_name = "NAME")]
     pub theme: Option<String>,
@@ -103,9 +111,7 @@ pub enum Layout {
 }
 
 #[derive(Debug, Args)]
-#[command(
-    after_help = "Without a terminal on stdin and stdout the room is told as plain sentences, as with --plain."
-)]
+#[command(after_help = PIPED, after_long_help = format!("{PIPED}\n\n{}", keys::listed()))]
 struct WatchArgs {
     /// The room [env: PRICKLE_PROJECT]
     project: Option<Slug>,

@@ -10,124 +10,25 @@ mod credentials;
 mod file;
 mod project;
 mod reach;
+mod surroundings;
 
-use std::collections::BTreeMap;
-use std::ffi::OsString;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-
-use etcetera::BaseStrategy;
 
 use self::ca::Ca;
 pub use self::credentials::Place;
 use self::file::Settings;
 pub use self::file::{Ambiguous, Colors};
 pub use self::reach::{Environment, Reach};
+pub use self::surroundings::{Folders, Surroundings};
+pub use crate::alarm::How;
 use crate::client::Trust;
 use crate::client::words::{self, Trouble};
 pub use crate::client::{Access, Server, Token};
 use crate::shown;
 use crate::wire::id::{AgentId, Slug};
-
-/// Environment variables and the folder that a command was started in.
-#[derive(Debug, Clone)]
-pub struct Surroundings {
-    vars: BTreeMap<OsString, OsString>,
-    folder: PathBuf,
-}
-
-impl Surroundings {
-    /// Those of this process.
-    pub fn real() -> Self {
-        let folder = std::env::current_dir().unwrap_or_else(|_| PathBuf::from("."));
-        Self { vars: std::env::vars_os().collect(), folder }
-    }
-
-    /// Made-up ones.
-    pub fn new<'a>(folder: &Path, vars: impl IntoIterator<Item = (&'a str, &'a str)>) -> Self {
-        let vars = vars.into_iter().map(|(name, value)| (name.into(), value.into())).collect();
-        Self { vars, folder: folder.to_owned() }
-    }
-
-    /// A variable that is set and not empty.
-    fn os(&self, name: &str) -> Option<&OsString> {
-        self.vars.get(&OsString::from(name)).filter(|value| !value.is_empty())
-    }
-
-    fn text(&self, name: &str) -> Result<Option<&str>, Environment> {
-        let Some(value) = self.os(name) else { return Ok(None) };
-        value.to_str().map(Some).ok_or_else(|| Environment(format!("{name} is not UTF-8")))
-    }
-}
-
-/// Where prickle's files are.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Folders {
-    /// `config.toml`, `credentials.toml` and themes.
-    pub config: PathBuf,
-    /// The room's database.
-    pub data: PathBuf,
-    /// Logs.
-    pub state: PathBuf,
-}
-
-impl Folders {
-    /// `$PRICKLE_HOME` for everything, or else the XDG folders.
-    pub fn find(around: &Surroundings) -> Result<Self, Environment> {
-        if let Some(home) = around.os("PRICKLE_HOME") {
-            let home = around.folder.join(home);
-            return Ok(Self { config: home.clone(), data: home.clone(), state: home });
-        }
-        let base = etcetera::choose_base_strategy().map_err(|_| {
-            Environment(
-                "this user has no home folder; set PRICKLE_HOME to a folder for prickle's files".into(),
-            )
-        })?;
-        let data = base.data_dir().join("prickle");
-        let state = base.state_dir().map_or_else(|| data.clone(), |dir| dir.join("prickle"));
-        Ok(Self { config: base.config_dir().join("prickle"), data, state })
-    }
-
-    /// The room's database unless `--db` names another.
-    pub fn database(&self) -> PathBuf {
-        self.data.join("room.db")
-    }
-
-    /// Themes of the user's own, as `NAME.toml`.
-    pub fn themes(&self) -> PathBuf {
-        self.config.join("themes")
-    }
-
-    /// The keys that this user saved, by server.
-    pub fn credentials(&self) -> PathBuf {
-        self.config.join("credentials.toml")
-    }
-
-    /// The user's settings.
-    pub fn settings(&self) -> PathBuf {
-        self.config.join("config.toml")
-    }
-
-    /// The key of an agent that this user let into a room, alone in a file.
-    pub fn agent_key(&self, agent: &AgentId) -> PathBuf {
-        // Two folders, as names may hold the sign that would part them.
-        self.config.join("keys").join(agent.owner()).join(agent.name())
-    }
-
-    /// What the local room has to tell, of which nobody is there to hear.
-    pub fn room_log(&self) -> PathBuf {
-        self.state.join("room.log")
-    }
-
-    /// A file as `config.toml` names it: from its own folder on, or from the user's home.
-    fn beside(&self, path: &Path, around: &Surroundings) -> PathBuf {
-        match path.strip_prefix("~").ok().zip(around.os("HOME")) {
-            Some((rest, home)) => Path::new(home).join(rest),
-            None => self.config.join(path),
-        }
-    }
-}
+pub use crate::written::Remapped;
 
 /// Where the key for the server is read from, each time that it is needed.
 #[derive(Debug, Clone)]
@@ -155,6 +56,12 @@ pub struct Config {
     pub ambiguous: Ambiguous,
     /// After how many minutes of silence a claim to work is doubted.
     pub stale_minutes: u32,
+    /// Whether the terminal's title may be set.
+    pub title: bool,
+    /// How a person is called who is needed while looking elsewhere.
+    pub notify: How,
+    /// The actions that are to have other keys.
+    pub keys: Vec<Remapped>,
     /// What is wrong but stops nothing; one line each, safe to show.
     pub warnings: Vec<String>,
     insecure: bool,
@@ -232,6 +139,9 @@ impl Config {
             colors: settings.colors,
             ambiguous: settings.ambiguous.unwrap_or_default(),
             stale_minutes: settings.stale_minutes.unwrap_or(15),
+            title: settings.title.unwrap_or(true),
+            notify: settings.notify.unwrap_or_default(),
+            keys: settings.keys,
             insecure: reach.insecure,
             local,
             local_port,

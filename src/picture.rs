@@ -8,6 +8,7 @@ use chrono::TimeDelta;
 use self::agents::Agents;
 use self::log::Log;
 use crate::conflict::Radar;
+use crate::trouble::Trouble;
 use crate::wire::Time;
 use crate::wire::feed::Frame;
 use crate::wire::id::AgentId;
@@ -18,6 +19,7 @@ mod ages;
 mod clashes;
 mod log;
 mod news;
+mod troubles;
 
 pub use self::agents::{Agent, Claim, Counts, IDLE_STALE_AFTER, STALE_AFTER, Since};
 pub use self::log::Happening;
@@ -64,6 +66,7 @@ pub struct Picture {
     pub stale_after: TimeDelta,
     agents: Agents,
     radar: Radar,
+    troubles: Vec<Trouble>,
     log: Log,
     position: Option<(String, u64)>,
     /// The room's clock less the watcher's.
@@ -96,6 +99,7 @@ impl Picture {
             stale_after: STALE_AFTER,
             agents: Agents::default(),
             radar: Radar::default(),
+            troubles: Vec::new(),
             log: Log::default(),
             position: None,
             ahead: TimeDelta::zero(),
@@ -269,6 +273,7 @@ impl Picture {
         }
         let pulses = self.agents.iter().map(|(_, agent)| &agent.pulse);
         let turns = self.radar.replace(pulses, now);
+        self.settle_troubles();
         // What is so on the first look did not happen now.
         if std::mem::replace(&mut self.whole, true) {
             self.tell(turns, Some(now));
@@ -306,6 +311,7 @@ impl Picture {
             }
             history.extend(new.then_some(Happening::Reported { at, before, after }));
         }
+        self.settle_troubles();
         history.into_iter().for_each(|happening| self.log.note(happening));
     }
 
@@ -321,7 +327,11 @@ impl Picture {
                         .and_then(|a| a.failed)
                         .unwrap_or(Since::At(at))
                 });
+                let failing = old.is_some_and(|agent| agent.failed.is_some()) || failed.is_some();
                 self.agents.insert(Agent { pulse: Arc::clone(&after), failed });
+                if failing {
+                    self.settle_troubles();
+                }
                 // Before what was said, what had run out by then.
                 let turns = self.radar.pass(at);
                 self.tell(turns, None);
@@ -331,6 +341,7 @@ impl Picture {
             }
             Frame::Gone { at, agent_id, .. } => {
                 self.agents.remove(&agent_id);
+                self.settle_troubles();
                 let turns = self.radar.pass(at);
                 self.tell(turns, None);
                 let turns = self.radar.gone(&agent_id, at);

@@ -7,6 +7,18 @@ use toml::de::{DeTable, DeValue};
 
 use crate::shown;
 
+/// A line of `[keys]`: the keys that one action is to have. Names are as they were written; what they mean is the
+/// screen's to say.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Remapped {
+    /// The action's name.
+    pub action: String,
+    /// The keys' names, each with its place; none: the action has no key.
+    pub keys: Vec<(String, String)>,
+    /// Where it stands, as `FILE, line N`, safe to show.
+    pub place: String,
+}
+
 /// The file's table, or its first fault: those after it often only follow from it. `file` is how the fault
 /// names the file.
 pub fn parse<'a>(file: &str, text: &'a str) -> Result<Spanned<DeTable<'a>>, String> {

@@ -5,9 +5,11 @@ use std::fs;
 use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::PathBuf;
 
+use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 use prickle::cli::Reach;
 use prickle::client::Trust;
-use prickle::config::{Ambiguous, Config, Folders, Surroundings, Token};
+use prickle::config::{Ambiguous, Config, Folders, How, Surroundings, Token};
+use prickle::tui::keys::{Action, Keys};
 use tempfile::TempDir;
 
 /// A user's home and a repository, with what the test puts into them.
@@ -284,9 +286,23 @@ fn a_fault_in_the_config_names_file_line_value_and_what_is_allowed() {
         ("ca = \"\"", "line 1: ca = \"\" must be a file's path"),
         (
             "project = \"a\"\nserve = 1",
-            "line 2: there is no setting serve; there are server, token_file, project, theme, ambiguous, stale_minutes, local_port, ca, colors",
+            "line 2: there is no setting serve; there are server, token_file, project, theme, ambiguous, stale_minutes, local_port, ca, colors, title, notify, keys",
         ),
-        ("project = \"a\"\n[keys]\n", "line 2: there is no setting keys"),
+        ("title = \"off\"", "line 1: title = \"off\" must be true or false"),
+        (
+            "notify = \"mail\"",
+            "line 1: notify = \"mail\" must be \"off\", \"bell\", \"osc9\", or a command as a list",
+        ),
+        ("notify = true", "line 1: notify = true must be \"off\", \"bell\""),
+        ("notify = []", "line 1: notify = [] must be \"off\", \"bell\""),
+        ("notify = [\"\"]", "line 1: notify = [\"\"] must be \"off\", \"bell\""),
+        ("notify = [\"sh\", 1]", "line 1: notify = [\"sh\", 1] must be \"off\", \"bell\""),
+        ("keys = \"vi\"", "line 1: keys = \"vi\" must be a table: [keys] on a line of its own"),
+        (
+            "[keys]\n\ndown = 1",
+            "line 3: down = 1 must be a key's name, or a list of them, like [\"j\", \"down\"]",
+        ),
+        ("[keys]\ndown = [\"j\",\n2]", "line 2: down = [\"j\",·2] must be a key's name, or a list of them"),
         ("project = \"a\"\nproject", "line 2 can't be read: "),
         ("project = \"a\nb\"", "line 1 can't be read: "),
         ("theme = 1\nambiguous = 2", "config.toml, line 2: ambiguous = 2"),
@@ -464,4 +480,91 @@ fn keys_that_are_saved_at_once_are_all_kept() {
         let config = place.read(&at(&format!("http://127.0.0.1:{port}")), &[]).unwrap();
         assert_eq!(secret(&config), format!("prk_{port}"));
     }
+}
+
+#[test]
+fn how_far_the_screen_reaches_is_a_setting() {
+    let place = Place::new();
+    let config = place.config(&[]);
+    assert_eq!((config.title, config.notify, config.keys), (true, How::Off, Vec::new()));
+    for (text, how) in [
+        ("\"off\"", How::Off),
+        ("\"bell\"", How::Bell),
+        ("\"osc9\"", How::Osc9),
+        ("[\"notify-send\", \"prickle\"]", How::Command(vec!["notify-send".into(), "prickle".into()])),
+    ] {
+        place.write("home/config.toml", &format!("title = false\nnotify = {text}\n"));
+        let config = place.config(&[]);
+        assert_eq!((config.title, config.notify), (false, how));
+    }
+}
+
+#[test]
+fn a_fault_in_the_keys_names_file_line_value_and_what_is_right() {
+    let place = Place::new();
+    const KEYS: &str = "there is no such key; there are letters (a capital for Shift) and signs, ctrl- with a \
+                        letter, up, down, left, right, home, end, pgup, pgdn, enter, esc, tab, shift-tab, space, \
+                        backspace, insert, delete, f1 to f12";
+    for (text, said) in [
+        ("dwn = \"j\"", "line 2: there is no action dwn; there are retry, back, next, previous, open, "),
+        ("quit-always = \"j\"", "line 2: there is no action quit-always; there are "),
+        ("\"\\u001b[2J\" = \"j\"", "line 2: there is no action ·; there are "),
+        ("down = \"ctrl-1\"", &format!("line 2: down = ctrl-1: {KEYS}")),
+        ("down = \"pagedown\"", &format!("line 2: down = pagedown: {KEYS}")),
+        ("down = \"\"", &format!("line 2: down = : {KEYS}")),
+        ("down = \"\\u0007\"", &format!("line 2: down = ·: {KEYS}")),
+        ("down = \"f13\"", &format!("line 2: down = f13: {KEYS}")),
+        ("down = [\n\"j\",\n\"jj\",\n]", &format!("line 4: down = jj: {KEYS}")),
+        ("help = \"ctrl-c\"", "line 2: help = ctrl-c: that key always quits; take another"),
+        ("help = \"Ctrl-S\"", "line 2: help = Ctrl-S: that key stops many terminals' output; take another"),
+        ("help = \"ctrl-q\"", "line 2: help = ctrl-q: that key lets many terminals' output go on"),
+        ("help = \"ctrl-b\"", "line 2: help = ctrl-b: that key is tmux's; take another"),
+        ("help = \"ctrl-a\"", "line 2: help = ctrl-a: that key is screen's; take another"),
+        ("help = \"ctrl-\\\\\"", "line 2: help = ctrl-\\: that key kills the program in many terminals"),
+        ("help = \"ctrl-i\"", "line 2: help = ctrl-i: that key is tab to a terminal; take another"),
+        ("help = \"alt-h\"", "line 2: help = alt-h: to a terminal, Alt is Esc and then the key; take"),
+        ("help = \"j\"", "line 2: help = j: that is the key of down too; give down another"),
+        (
+            "help = \"h\"\nback = \"esc\"\nquit = \"esc\"",
+            "line 3: back = esc: that is the key of quit too; give quit another",
+        ),
+        ("help = \"H\"\nquit = \"H\"", "line 2: help = H: that is the key of quit too; give quit another"),
+    ] {
+        place.write("home/config.toml", &format!("[keys]\n{text}\n"));
+        let config = place.config(&[]);
+        let faults = Keys::with(&config.keys).unwrap_err();
+        let file = place.path("home/config.toml");
+        let first = faults[0].strip_prefix(file.to_str().unwrap()).expect("the file").to_owned();
+        assert!(first.starts_with(&format!(", {said}")), "{text}: {first}");
+        assert!(!first.contains(char::is_control), "{first:?}");
+    }
+    place.write("home/config.toml", "[keys]\ndwn = \"j\"\ndown = \"jj\"\nup = \"?\"\n");
+    assert_eq!(Keys::with(&place.config(&[]).keys).unwrap_err().len(), 3, "all of them at once");
+}
+
+#[test]
+fn keys_are_exchanged_as_the_settings_say() {
+    let place = Place::new();
+    place.write(
+        "home/config.toml",
+        "[keys]\ndown = [\"n\", \"down\", \"Ctrl-n\", \"n\"]\nnext = \"j\"\nsuspend = []\nhelp = [\"?\", \"F1\", \"space\"]\n",
+    );
+    let keys = Keys::with(&place.config(&[]).keys).unwrap();
+    let named = |action: &str| -> Vec<String> {
+        let mut rows = keys.rows();
+        let (_, keys) = rows.find(|(binding, _)| binding.name == action).unwrap();
+        keys.iter().map(|key| key.name()).collect()
+    };
+    assert_eq!(named("down"), ["n", "↓", "Ctrl-n"]);
+    assert_eq!(named("next"), ["j"]);
+    assert_eq!(named("suspend"), [""; 0]);
+    assert_eq!(named("help"), ["?", "F1", "Space"]);
+    assert_eq!(named("quit-always"), ["Ctrl-c"]);
+    assert_eq!(Keys::with(&[]).unwrap(), Keys::default());
+    let press = |code, modifiers| keys.action(KeyEvent::new(code, modifiers), |_| true);
+    assert_eq!(press(KeyCode::Char('n'), KeyModifiers::NONE), Some(Action::Down));
+    assert_eq!(press(KeyCode::Char('n'), KeyModifiers::CONTROL), Some(Action::Down));
+    assert_eq!(press(KeyCode::Char('j'), KeyModifiers::NONE), Some(Action::NextNeedsYou));
+    assert_eq!(press(KeyCode::Char('z'), KeyModifiers::CONTROL), None);
+    assert_eq!(press(KeyCode::F(1), KeyModifiers::NONE), Some(Action::Help));
 }

@@ -17,8 +17,8 @@ use reading::{Named, Reading};
 
 /// What prickle knows: no I/O, no async, the time is an argument. Shells may use all of it.
 const PURE: &[&str] = &[
-    "wire", "shown", "rules", "pattern", "conflict", "hint", "ledger", "change", "picture", "words",
-    "warning", "written",
+    "wire", "shown", "rules", "pattern", "conflict", "hint", "ledger", "change", "trouble", "picture",
+    "words", "warning", "alarm", "summary", "written",
 ];
 
 /// The picture. A module may use itself and what stands beside it here, nothing else of ours.
@@ -31,9 +31,12 @@ const MAY_USE: &[(&str, &[&str])] = &[
     ("hint", &["wire"]),
     ("ledger", &["wire"]),
     ("change", &["wire"]),
-    ("picture", &["wire", "change", "conflict"]),
+    ("trouble", &["wire", "hint"]),
+    ("picture", &["wire", "change", "conflict", "trouble"]),
     ("words", &["wire", "shown", "hint", "change", "picture"]),
     ("warning", &["wire", "shown", "pattern", "conflict", "words"]),
+    ("alarm", &["wire", "shown", "hint", "conflict", "picture", "warning"]),
+    ("summary", &["wire", "shown", "conflict", "picture"]),
     ("written", &["shown"]),
     // What a watcher makes of a room is no business of the room's.
     ("server", &["wire", "shown", "rules", "ledger"]),

@@ -1,86 +1,22 @@
 //! The Room as it is drawn: a recorded room at many sizes, as text and as style, and every size without a panic.
 
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::print_stdout)]
+#![allow(clippy::unwrap_used, clippy::expect_used)]
 
-use chrono::{FixedOffset, TimeDelta};
-use crossterm::event::{Event, KeyCode, KeyEvent, KeyModifiers};
+#[path = "common/screen.rs"]
+mod screen;
+
+use chrono::TimeDelta;
 use prickle::client::recording;
 use prickle::picture::{Heard, Picture};
 use prickle::tui::model::{Here, Layout, Look, Model, Named, Watch};
 use prickle::tui::theme::{BUILT_IN, Depth, Glyphs, Shelf, Theme};
 use prickle::tui::{update, view};
 use prickle::wire::Time;
-use prickle::words::Zone;
 use ratatui::buffer::Buffer;
-use ratatui::layout::Rect;
-use ratatui::style::{Color, Modifier, Style};
+use ratatui::style::{Color, Modifier};
 use serde_json::{Value, json};
 
-const LIVE: &str = "2026-11-30T14:32:10Z";
-const OFFLINE: &str = "2026-11-30T14:32:18Z";
-
-fn look() -> Look {
-    let utc = FixedOffset::east_opt(0).unwrap();
-    Look { theme: Theme::terminal(), glyphs: Glyphs::Unicode, layout: None, zone: Zone::Fixed(utc) }
-}
-
-fn model(at: &str, look: Look) -> Model {
-    let at: Time = at.parse().unwrap();
-    let mut recording = recording::read("tests/fixtures/website-v2.jsonl".as_ref()).unwrap();
-    recording.cut(at);
-    let picture = Picture::new(&recording.header.project);
-    let owner = recording.header.owner.clone();
-    let mut model = Model::new(picture, "http://127.0.0.1:7766".into(), owner, Watch::Still(at), look);
-    recording.heard.into_iter().for_each(|heard| update::heard(&mut model, heard));
-    model
-}
-
-fn draw(model: &mut Model, columns: u16, rows: u16) -> Buffer {
-    update::resize(model, columns, rows);
-    let mut buffer = Buffer::empty(Rect::new(0, 0, columns, rows));
-    view::draw(model, &mut buffer);
-    buffer
-}
-
-fn text(model: &mut Model, columns: u16, rows: u16) -> String {
-    view::plain(&draw(model, columns, rows))
-}
-
-fn press(model: &mut Model, keys: &str) {
-    for key in keys.chars() {
-        let code = match key {
-            '\r' => KeyCode::Enter,
-            '\u{1b}' => KeyCode::Esc,
-            '\t' => KeyCode::Tab,
-            key => KeyCode::Char(key),
-        };
-        update::event(model, &Event::Key(KeyEvent::new(code, KeyModifiers::NONE)));
-    }
-}
-
-/// A letter for each cell's style: what is coloured, bold or dim, row by row.
-fn styles(buffer: &Buffer) -> String {
-    let letter = |style: Style| -> char {
-        let colour = style.fg.filter(|c| *c != ratatui::style::Color::Reset).map(|c| c.to_string());
-        let base = match colour.as_deref() {
-            None => '.',
-            Some("Red") => 'r',
-            Some("Green") => 'g',
-            Some("Cyan") => 'c',
-            Some(_) => '?',
-        };
-        match (style.add_modifier.contains(Modifier::BOLD), style.add_modifier.contains(Modifier::DIM)) {
-            (true, false) if base == '.' => 'B',
-            (true, false) => base.to_ascii_uppercase(),
-            (false, true) if base == '.' => '-',
-            (false, false) => base,
-            _ => '!',
-        }
-    };
-    let area = buffer.area;
-    let row = |y| -> String { (0..area.width).map(|x| letter(buffer[(x, y)].style())).collect() };
-    (0..area.height).map(|y| row(y) + "\n").collect()
-}
+use screen::{LIVE, OFFLINE, draw, hostile, look, model, press, styles, text};
 
 #[test]
 fn room_in_every_width() {
@@ -291,24 +227,6 @@ fn someone_elses_failure_is_told_in_the_teammates_voice() {
     assert!(!theirs.contains("chatgpt.com"), "nothing here is theirs to run");
     m.owner = Some("orbit".into());
     assert!(text(&mut m, 120, 32).contains("chatgpt.com"));
-}
-
-/// An agent that says everything that can be said, in the widest and most hostile letters.
-fn hostile() -> Model {
-    let evil = "\u{202e}cod.exe \u{9b}2J\u{1b}]52;c;aGk=\u{7} ♻️⚠️ 修正 \u{200b}\n料金ページ👩\u{200d}💻é";
-    let pulse = |name: &str| -> Value {
-        json!({"agent_id": format!("acme/{name}"), "owner": "acme", "project": "website-v2",
-            "availability": "working", "doing": evil.repeat(4), "task_id": evil, "branch": evil.repeat(3),
-            "files": [evil, "—".repeat(300), "ー".repeat(300)], "last_decision": "é".repeat(500),
-            "updated_at": LIVE, "run_failure": {"class": evil, "step": evil, "reset_at": evil},
-            "intent": {"kind": evil, "paths": [evil, "a"], "areas": [evil], "expires_at": "2026-11-30T15:00:00Z"},
-            evil: evil})
-    };
-    let mut m = model(LIVE, look());
-    let pulses: Vec<Value> = ["a", "\u{202e}b", "修正修正", &"c".repeat(70)].map(pulse).into();
-    let news = json!({"at": LIVE, "news": "snapshot", "seq": 9, "pulses": pulses});
-    update::heard(&mut m, serde_json::from_value::<Heard>(news).unwrap());
-    m
 }
 
 #[test]

@@ -14,12 +14,16 @@ mod keyboard;
 mod leaving;
 #[path = "watch/outage.rs"]
 mod outage;
+#[path = "watch/outside.rs"]
+mod outside;
 #[path = "watch/piped.rs"]
 mod piped;
 #[path = "common/pty.rs"]
 mod pty;
 #[path = "watch/shell.rs"]
 mod shell;
+#[path = "watch/signs.rs"]
+mod signs;
 #[path = "watch/sizes.rs"]
 mod sizes;
 

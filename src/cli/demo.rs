@@ -36,11 +36,13 @@ pub(super) fn run(args: &DemoArgs) -> anyhow::Result<()> {
         let mut model = Model::new(picture, format!("http://{}", demo.host), owner, watch, look);
         model.panel = Some(demo.panel(began));
         model.themes = look::themes(&args.look, config.as_ref());
-        model.notice = fault;
+        let (keys, misnamed) = look::keys(config.as_ref());
+        model.keys = keys;
+        model.notice = fault.or(misnamed);
         complete(&mut model, &mut feed).await?;
         let result = if on_screen {
             let shown = tokio::select! {
-                shown = screen::open(model, Some(&mut feed), |_| std::future::ready(())) => shown,
+                shown = screen::open(model, Some(&mut feed), screen::title_only(config.as_ref()), |_| std::future::ready(())) => shown,
                 broken = demo.play(began) => broken,
             };
             crate::tui::terminal::restore();

@@ -1,6 +1,7 @@
 //! How the screen is to look: flags, environment and locale made into a theme, signs and a layout.
 
 use crate::config::{Ambiguous, Colors, Config};
+use crate::tui::keys::Keys;
 use crate::tui::model::{self, Named};
 use crate::tui::terminal;
 use crate::tui::theme::{Depth, Glyphs, Shelf, Theme};
@@ -32,7 +33,7 @@ pub(super) fn from(look: &Look, config: Option<&Config>) -> (model::Look, Option
     let wide = config.is_some_and(|config| config.ambiguous == Ambiguous::Wide);
     let look = model::Look {
         theme,
-        glyphs: if look.ascii || wide || !utf8 { Glyphs::Ascii } else { Glyphs::Unicode },
+        glyphs: if look.unicode || !(look.ascii || wide || !utf8) { Glyphs::Unicode } else { Glyphs::Ascii },
         layout: look.layout.map(|layout| match layout {
             Layout::Columns => model::Layout::Columns,
             Layout::Stacked => model::Layout::Stacked,
@@ -55,6 +56,14 @@ pub(super) fn themes(look: &Look, config: Option<&Config>) -> Vec<Named> {
     let in_use = themes.iter().position(|named| named.name == asked);
     themes.rotate_left(in_use.unwrap_or(0));
     themes
+}
+
+/// The keys that the settings ask for, and what is wrong with the asking: then they are the usual ones.
+pub(super) fn keys(config: Option<&Config>) -> (Keys, Option<String>) {
+    match Keys::with(config.map_or(&[], |config| &config.keys)) {
+        Ok(keys) => (keys, None),
+        Err(faults) => (Keys::default(), faults.into_iter().next()),
+    }
 }
 
 /// The theme that is asked for, by the flag or else the settings.

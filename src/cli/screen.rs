@@ -3,9 +3,12 @@
 use anyhow::Context;
 
 use super::{Environment, Stopped};
+use crate::alarm::How;
 use crate::client::feed::Feed;
+use crate::config::Config;
 use crate::tui::Ended;
 use crate::tui::model::Model;
+use crate::tui::outside::Wishes;
 use crate::tui::session::{self, Asker};
 
 /// Refuses terminals that cannot move their cursor.
@@ -20,16 +23,29 @@ pub(super) fn check_terminal() -> Result<(), Environment> {
     ))
 }
 
+/// How far a screen may reach that shows no living room: nobody is called for what is made up, or over.
+pub(super) fn title_only(config: Option<&Config>) -> Wishes {
+    // The console of Linux has no title.
+    let console = std::env::var("TERM").is_ok_and(|term| term.starts_with("linux"));
+    Wishes { title: config.is_none_or(|config| config.title) && !console, notify: How::Off }
+}
+
+/// How far a screen may reach that shows a living room.
+pub(super) fn wishes(config: &Config) -> Wishes {
+    Wishes { notify: config.notify.clone(), ..title_only(Some(config)) }
+}
+
 /// Runs the screen. Ends with [`Stopped`] where a signal ended it. `ask` is what asks the room beside it.
 pub(super) async fn open<F>(
     model: Model,
     feed: Option<&mut Feed>,
+    wishes: Wishes,
     ask: impl FnOnce(Asker) -> F,
 ) -> anyhow::Result<()>
 where
     F: Future<Output = ()> + Send + 'static,
 {
-    match session::open(model, feed, ask).await.context("the screen broke")? {
+    match session::open(model, feed, wishes, ask).await.context("the screen broke")? {
         Ended::Quit => Ok(()),
         Ended::Refused(why) => Err(Environment(why).into()),
         Ended::Signal(number) => Err(Stopped(number).into()),

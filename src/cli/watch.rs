@@ -220,14 +220,16 @@ async fn screen(args: &WatchArgs, config: &Config, notice: Option<Notice>) -> an
     let (look, fault) = look::from(&args.look, Some(config));
     let mut model = Model::new(picture, config.server.to_string(), None, watch, look);
     model.themes = look::themes(&args.look, Some(config));
-    model.notice = config.warnings.first().cloned().or(fault);
+    let (keys, misnamed) = look::keys(Some(config));
+    model.keys = keys;
+    model.notice = config.warnings.first().cloned().or(fault).or(misnamed);
     model.first = First {
         here: notice.map(|notice| Here { open: notice.opened_at, ends: notice.idle.is_some() }),
         named: project != *config.folder_project(),
         agents: None,
     };
     let room = room::Asker::new(local::source(config));
-    screen::open(model, Some(&mut feed), |screen| ask(room, project, screen)).await
+    screen::open(model, Some(&mut feed), screen::wishes(config), |screen| ask(room, project, screen)).await
 }
 
 /// Asks the room whose key watches, until it answers; then, for as long as nobody is to be seen in it, how far
@@ -310,21 +312,24 @@ fn replayed(args: &WatchArgs, config: &Config, recording: Recording) -> anyhow::
     screen::check_terminal()?;
     room::runtime()?.block_on(async {
         let (look, fault) = look::from(&args.look, Some(config));
-        let notice = config.warnings.first().cloned().or(fault);
+        let (keys, misnamed) = look::keys(Some(config));
+        let notice = config.warnings.first().cloned().or(fault).or(misnamed);
         let nobody = |_| std::future::ready(());
         if args.at.is_some() {
             let mut model = Model::new(picture, "a recording".into(), owner, Watch::Still(last), look);
             model.themes = look::themes(&args.look, Some(config));
+            model.keys = keys;
             model.notice = notice;
             recording.heard.into_iter().for_each(|heard| update::heard(&mut model, heard));
-            return screen::open(model, None, nobody).await;
+            return screen::open(model, None, screen::title_only(Some(config)), nobody).await;
         }
         let shift = first - Utc::now();
         let mut feed = Feed::replay(recording.heard, shift);
         let mut model = Model::new(picture, "a recording".into(), owner, Watch::Running(shift), look);
         model.replay = true;
         model.themes = look::themes(&args.look, Some(config));
+        model.keys = keys;
         model.notice = notice;
-        screen::open(model, Some(&mut feed), nobody).await
+        screen::open(model, Some(&mut feed), screen::title_only(Some(config)), nobody).await
     })
 }

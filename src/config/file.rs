@@ -1,16 +1,19 @@
 //! `config.toml` and `.prickle.toml`, read by hand so that a fault is said with its line, its value and what
 //! is allowed instead.
 
+use std::borrow::Cow;
 use std::fs;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
+use toml::Spanned;
 use toml::de::DeValue;
 
+use crate::alarm::How;
 use crate::client::{BadServer, Server};
 use crate::shown;
 use crate::wire::id::Slug;
-use crate::written::{excerpt, line, parse};
+use crate::written::{Remapped, excerpt, line, parse};
 
 /// How wide the terminal draws the characters whose width Unicode leaves open.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -56,13 +59,16 @@ pub(super) struct Settings {
     pub(super) local_port: Option<u16>,
     pub(super) ca: Option<PathBuf>,
     pub(super) colors: Option<Colors>,
+    pub(super) title: Option<bool>,
+    pub(super) notify: Option<How>,
+    pub(super) keys: Vec<Remapped>,
 }
 
 /// What the local room's port must be.
 pub(super) const LOCAL_PORT: &str = "must be a free port, a whole number from 0 to 65535 (0: any free one)";
 
 /// Every setting's name, and what it must be.
-const SETTINGS: [(&str, &str); 9] = [
+const SETTINGS: [(&str, &str); 12] = [
     ("server", "must be a room's address in quotes, like \"http://127.0.0.1:7766\""),
     ("token_file", "must be a file's path in quotes; the file holds the key"),
     ("project", "must be a room's name in quotes, like \"website-v2\""),
@@ -72,7 +78,17 @@ const SETTINGS: [(&str, &str); 9] = [
     ("local_port", LOCAL_PORT),
     ("ca", "must be a file's path in quotes; the file holds certificates (PEM) to trust for the server"),
     ("colors", "must be \"truecolor\", \"256\", \"16\" or \"none\""),
+    ("title", "must be true or false"),
+    ("notify", NOTIFY),
+    ("keys", "must be a table: [keys] on a line of its own, then lines like down = [\"j\", \"down\"]"),
 ];
+
+/// What `notify` must be.
+const NOTIFY: &str = "must be \"off\", \"bell\", \"osc9\", or a command as a list, like \
+                      [\"sh\", \"-c\", \"notify-send prickle \\\"$PRICKLE_TEXT\\\"\"]";
+
+/// What the keys of an action must be.
+const KEYS: &str = "must be a key's name, or a list of them, like [\"j\", \"down\"]";
 
 /// Reads `config.toml`; none is as good as an empty one. Faults come beside what could be read.
 pub(super) fn settings(path: &Path) -> (Settings, Vec<String>) {
@@ -103,6 +119,15 @@ pub(super) fn settings(path: &Path) -> (Settings, Vec<String>) {
             ));
             continue;
         };
+        if let ("keys", DeValue::Table(actions)) = (name.get_ref().as_ref(), value.get_ref()) {
+            for (action, keys) in actions {
+                match remapped(&file, &text, action, keys) {
+                    Ok(keys) => settings.keys.push(keys),
+                    Err(fault) => faults.push(fault),
+                }
+            }
+            continue;
+        }
         if let Err(hidden) = settings.set(name.get_ref(), value.get_ref()) {
             let line = line(&text, value.span());
             let is = if hidden { String::new() } else { format!(" = {}", excerpt(&text, value)) };
@@ -124,6 +149,14 @@ impl Settings {
             self.local_port = Some(number().and_then(|port| port.try_into().ok()).ok_or(false)?);
             return Ok(());
         }
+        if name == "title" {
+            self.title = Some(value.as_bool().ok_or(false)?);
+            return Ok(());
+        }
+        if name == "notify" {
+            self.notify = Some(how(value).ok_or(false)?);
+            return Ok(());
+        }
         let text = value.as_str().ok_or(false)?;
         match name {
             "server" => {
@@ -139,6 +172,48 @@ impl Settings {
             _ => return Err(false),
         }
         Ok(())
+    }
+}
+
+/// How a person is to be called.
+fn how(value: &DeValue<'_>) -> Option<How> {
+    if let Some(words) = value.as_array() {
+        let words: Option<Vec<String>> =
+            words.iter().map(|word| word.get_ref().as_str().map(str::to_owned)).collect();
+        return words
+            .filter(|words| words.first().is_some_and(|program| !program.is_empty()))
+            .map(How::Command);
+    }
+    match value.as_str()? {
+        "off" => Some(How::Off),
+        "bell" => Some(How::Bell),
+        "osc9" => Some(How::Osc9),
+        _ => None,
+    }
+}
+
+/// One line of `[keys]`.
+fn remapped(
+    file: &str,
+    text: &str,
+    action: &Spanned<Cow<'_, str>>,
+    keys: &Spanned<DeValue<'_>>,
+) -> Result<Remapped, String> {
+    let place = |span| format!("{file}, line {}", line(text, span));
+    let key = |value: &Spanned<DeValue<'_>>| {
+        value.get_ref().as_str().map(|name| (name.to_owned(), place(value.span())))
+    };
+    let named = match keys.get_ref().as_array() {
+        Some(list) => list.iter().map(key).collect(),
+        None => key(keys).map(|one| vec![one]),
+    };
+    let action_name = action.get_ref().to_string();
+    match named {
+        Some(keys) => Ok(Remapped { action: action_name, keys, place: place(action.span()) }),
+        None => {
+            let action = shown::line(&action_name);
+            Err(format!("{}: {action} = {} {KEYS}", place(keys.span()), excerpt(text, keys)))
+        }
     }
 }
 

@@ -300,10 +300,11 @@ impl Plain {
                 None => hint.advice.to_owned(),
             }
         } else {
-            format!("{}{}.", shown::line(owner), hint.teammate)
+            let to_do = hint.teammate.to_do(None);
+            format!("{}{}. {to_do}", shown::line(owner), hint.teammate.told)
         };
         let when = late.map_or(String::new(), |at| format!(" at {}", self.zone.second(at)));
-        format!("Failed{when}: {id}, {title}. {remedy}")
+        format!("Failed{when}: {id}, {title}. {}", remedy.trim_end())
     }
 
     fn intends(&self, pulse: &Pulse, intent: &Intent) -> String {

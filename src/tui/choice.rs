@@ -1,9 +1,13 @@
 //! What is selected, and what the keys could do with it.
 
+use std::cmp::Reverse;
 use std::sync::Arc;
 
 use super::model::{Model, View};
 use crate::conflict::{Conflict, Level};
+use crate::picture::Agent;
+use crate::trouble::Trouble;
+use crate::wire::id::AgentId;
 use crate::{hint, warning};
 
 impl Model {
@@ -19,14 +23,36 @@ impl Model {
             View::Clashes => self.chosen_clash(),
             View::Room => {
                 let (id, agent) = self.selection()?;
-                let command = agent.pulse.run_failure.as_ref().and_then(|failure| hint::of(failure).command);
-                if let Some(command) = command.filter(|_| self.is_mine(agent)) {
+                if let Some(command) = self.command(id, agent) {
                     return Some(command.to_owned());
                 }
-                self.picture.conflicts_of(id, self.now()).max_by_key(|conflict| conflict.level)
+                // What may be over needs no message.
+                self.in_the_way(id).first().copied().filter(|_| !self.is_old())
             }
         };
         clash.map(|clash| warning::message(clash, self.owner.as_deref()).text)
+    }
+
+    /// The command for an agent's failure, where it is the watcher's to mend and not a trouble of many.
+    pub fn command(&self, id: &AgentId, agent: &Agent) -> Option<&'static str> {
+        let failure = agent.pulse.run_failure.as_ref().filter(|_| self.is_mine(agent))?;
+        hint::of(failure).command.filter(|_| self.shared_trouble(id).is_none())
+    }
+
+    /// The trouble that an agent shares with other owners' agents.
+    pub fn shared_trouble(&self, id: &AgentId) -> Option<&Trouble> {
+        self.picture.troubles().iter().find(|trouble| trouble.owners() > 1 && trouble.has(id))
+    }
+
+    /// The clashes and risks that an agent is in, the worst first, then the newest.
+    pub fn in_the_way(&self, id: &AgentId) -> Vec<&Arc<Conflict>> {
+        let all = self.picture.conflicts_of(id, self.now());
+        let mut found: Vec<_> = all.filter(|conflict| conflict.level > Level::Note).collect();
+        // The last two only so that the order never changes by itself.
+        let place =
+            |c: &Conflict| (Reverse(c.level), Reverse(c.since), c.first.id().clone(), c.second.id().clone());
+        found.sort_by_cached_key(|conflict| place(conflict));
+        found
     }
 
     /// The selected row as JSON, as it came.

@@ -1,5 +1,7 @@
 //! The one table of keys: it feeds what a key does, the footer, the help, the README and the names in the settings.
 
+mod names;
+
 use crossterm::event::{KeyCode, KeyEvent, KeyEventKind, KeyModifiers};
 
 use super::model::View;
@@ -115,7 +117,9 @@ impl Key {
     /// The key's name, as the help, the footer and the README spell it.
     pub fn name(self) -> String {
         let name = match self.1 {
+            KeyCode::Char(' ') => "Space".into(),
             KeyCode::Char(c) => c.to_string(),
+            KeyCode::F(n) => format!("F{n}"),
             KeyCode::Up => "↑".into(),
             KeyCode::Down => "↓".into(),
             KeyCode::Left => "←".into(),
@@ -247,13 +251,26 @@ impl Keys {
     }
 }
 
+/// The table without what repeats a key for another view.
+fn named_once() -> impl Iterator<Item = &'static Binding> {
+    let first = |place: usize| !TABLE[..place].iter().any(|other| other.name == TABLE[place].name);
+    (0..TABLE.len()).filter(move |place| first(*place)).map(|place| &TABLE[place])
+}
+
+/// The table of keys as plain text, for a help without a screen.
+pub fn listed() -> String {
+    let mut out = String::from("Keys, and what [keys] in config.toml calls them:\n");
+    for binding in named_once() {
+        let keys: Vec<String> = binding.keys.iter().map(|k| k.name()).collect();
+        out.push_str(&format!("  {:<18} {:<32} {}\n", keys.join(" "), binding.help, binding.name));
+    }
+    out
+}
+
 /// The README's table of keys.
 pub fn markdown() -> String {
     let mut out = String::from("| key | does | name in `[keys]` |\n| --- | --- | --- |\n");
-    for (place, binding) in TABLE.iter().enumerate() {
-        if TABLE[..place].iter().any(|other| other.name == binding.name) {
-            continue; // the same key in another view
-        }
+    for binding in named_once() {
         let keys: Vec<String> = binding.keys.iter().map(|k| format!("`{}`", k.name())).collect();
         out.push_str(&format!("| {} | {} | `{}` |\n", keys.join(" "), binding.help, binding.name));
     }

@@ -6,6 +6,8 @@
 mod choice;
 pub mod keys;
 pub mod model;
+mod notify;
+pub mod outside;
 mod seen;
 pub mod session;
 mod sixteen;
@@ -25,6 +27,7 @@ use ratatui::layout::Rect;
 use tokio::sync::mpsc;
 
 use self::model::Model;
+use self::outside::Outside;
 use self::terminal::Screen;
 use self::update::Effect;
 use crate::client::feed::Feed;
@@ -44,6 +47,8 @@ pub enum Signal {
     Server(String),
     /// How far the owner's agents have come on their way into the room.
     Agents(Box<Agents>),
+    /// Something that the user should know.
+    Notice(String),
     /// A signal with this number asks us to end.
     End(i32),
     /// SIGTSTP: stop, as Ctrl-Z does.
@@ -66,13 +71,13 @@ pub enum Ended {
 }
 
 /// What the loop needs of the real terminal; a test passes its own.
-pub struct Hooks<'a> {
+pub struct Hooks<'a, B> {
     /// Columns and rows now.
     pub size: Box<dyn FnMut() -> (u16, u16) + Send + 'a>,
     /// Give the terminal back, stop, take it again; `false` where nobody could bring us back.
     pub suspend: Box<dyn FnMut() -> io::Result<bool> + Send + 'a>,
-    /// Give a text to the clipboard, through the terminal.
-    pub copy: fn(&str) -> io::Result<()>,
+    /// Write these bytes ahead of the next picture.
+    pub beside: fn(&mut B, &[u8]) -> io::Result<()>,
     /// Told before each picture whether nobody is to be seen in a room that is there.
     pub alone: Box<dyn FnMut(bool) + Send + 'a>,
     /// Take the terminal again if a stop from outside has lost it.
@@ -86,7 +91,8 @@ pub async fn run<B, I>(
     mut input: I,
     mut signals: mpsc::Receiver<Signal>,
     screen: &mut Screen<B>,
-    mut hooks: Hooks<'_>,
+    outside: &mut Outside,
+    mut hooks: Hooks<'_, B>,
 ) -> io::Result<Ended>
 where
     B: Backend,
@@ -108,7 +114,15 @@ where
             let mut picture = Buffer::empty(Rect::new(0, 0, size.0, size.1));
             (hooks.alone)(!model.is_old() && model.picture.is_whole() && model.picture.agents().len() == 0);
             view::draw(model, &mut picture);
+            outside.look(model);
+            let beside = outside.take();
+            if !beside.is_empty() {
+                (hooks.beside)(screen.backend_mut(), &beside)?;
+            }
             screen.show(picture)?;
+            if !beside.is_empty() {
+                screen.flush()?; // where the picture is the old one, nothing else was written
+            }
             drawn = Some(Instant::now());
             pending = false;
         }
@@ -118,6 +132,7 @@ where
             event = input.next(), if input_open => match event {
                 Some(Ok(event)) => {
                     failures = 0;
+                    outside.event(&event);
                     effect = update::event(model, &event);
                 }
                 // A terminal that is gone is noticed elsewhere; one odd answer of it is no reason to end.
@@ -143,7 +158,9 @@ where
                 Some(Signal::Continue) => {
                     (hooks.retake)()?;
                     screen.forget();
+                    outside.forget();
                 }
+                Some(Signal::Notice(notice)) => update::notice(model, notice),
                 Some(Signal::Owner(owner)) => update::owner(model, owner),
                 Some(Signal::Server(server)) => update::server(model, server),
                 Some(Signal::Agents(agents)) => update::agents(model, *agents),
@@ -163,12 +180,16 @@ where
                 }
             }
             Some(Effect::Copy(text)) => {
-                (hooks.copy)(&text)?;
-                model.did = Some("sent to the clipboard".into());
+                match outside.copy(&text) {
+                    // Whether it arrives, no terminal tells.
+                    Ok(()) => model.did = Some("sent to the clipboard".into()),
+                    Err(why) => update::notice(model, why),
+                }
             }
             Some(Effect::Suspend) => {
                 if (hooks.suspend)()? {
                     screen.forget();
+                    outside.forget();
                 } else {
                     let why = "no shell with job control here: nothing could bring this back";
                     update::notice(model, why.into());

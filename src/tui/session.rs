@@ -1,13 +1,16 @@
 //! The loop on the real terminal, from taking it over to giving it back: what `watch` and `demo` share.
 
-use std::io::{self, IsTerminal};
+use std::io::{self, IsTerminal, Write};
 
 use crossterm::event::EventStream;
+use ratatui::backend::CrosstermBackend;
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::{mpsc, watch};
 
 use super::model::Model;
-use super::{Ended, Hooks, Signal, terminal};
+use super::outside::{Outside, Wishes};
+use super::{Ended, Hooks, Signal, notify, terminal};
+use crate::alarm::How;
 use crate::client::feed::Feed;
 use crate::picture::Connection;
 
@@ -30,11 +33,12 @@ pub struct Asker {
     pub alone: watch::Receiver<bool>,
 }
 
-/// Runs the screen until it is quit or a signal ends it. `ask` is what asks the room beside it: whose key watches,
+/// Runs the screen until it is quit or a signal ends it, and reaches beyond it as far as `wishes` go. `ask` is what asks the room beside it: whose key watches,
 /// and how far the agents have come while none is to be seen.
 pub async fn open<F>(
     mut model: Model,
     feed: Option<&mut Feed>,
+    wishes: Wishes,
     ask: impl FnOnce(Asker) -> F,
 ) -> io::Result<Ended>
 where
@@ -43,6 +47,10 @@ where
     let (answers, signals) = mpsc::channel(8);
     listen(&answers)?;
     let (tell_alone, alone) = watch::channel(false);
+    let commands = match &wishes.notify {
+        How::Command(command) => Some(notify::spawn(command.clone(), answers.clone())),
+        How::Off | How::Bell | How::Osc9 => None,
+    };
     let asking = ask(Asker { answers: answers.clone(), alone });
     tokio::spawn(async move {
         // Without a sender the loop would take the channel for closed.
@@ -51,6 +59,8 @@ where
             () = async { asking.await; std::future::pending().await } => {}
         }
     });
+    terminal::reach(wishes.title, wishes.notify != How::Off);
+    let mut outside = Outside::new(wishes, commands);
     let mut screen = terminal::enter()?;
     let hooks = Hooks {
         #[cfg(debug_assertions)]
@@ -64,13 +74,14 @@ where
             }
             Ok(can)
         }),
-        copy: terminal::copy,
         alone: Box::new(move |alone| {
             tell_alone.send_if_modified(|known| std::mem::replace(known, alone) != alone);
         }),
+        beside: |backend: &mut CrosstermBackend<_>, bytes| backend.write_all(bytes),
         retake: Box::new(terminal::retake),
     };
-    let ended = super::run(&mut model, feed, EventStream::new(), signals, &mut screen, hooks).await;
+    let ended =
+        super::run(&mut model, feed, EventStream::new(), signals, &mut screen, &mut outside, hooks).await;
     terminal::restore();
     match ended {
         Ok(Ended::Quit) => Ok(match &model.present().connection {

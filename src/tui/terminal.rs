@@ -7,8 +7,9 @@ use std::io::{self, BufWriter, Stdout, Write};
 use std::sync::Once;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use crossterm::event::{DisableFocusChange, EnableFocusChange};
 use crossterm::terminal::{EnterAlternateScreen, LeaveAlternateScreen, disable_raw_mode, enable_raw_mode};
-use crossterm::{cursor, execute};
+use crossterm::{cursor, execute, queue};
 use ratatui::backend::{Backend, ClearType, CrosstermBackend};
 use ratatui::buffer::Buffer;
 
@@ -17,6 +18,15 @@ use super::theme::Depth;
 
 /// Whether it has 16 colours at most.
 static FEW: AtomicBool = AtomicBool::new(false);
+
+/// Whether its title is ours to set, and whether it is to tell who looks at it.
+static TITLE: AtomicBool = AtomicBool::new(false);
+static FOCUS: AtomicBool = AtomicBool::new(false);
+
+/// Keeps the terminal's title for later.
+const KEEP_TITLE: &[u8] = b"\x1b[22;0t";
+/// Gives the kept title back. A terminal that keeps none is left with no title instead of an old one of ours.
+const GIVE_TITLE: &[u8] = b"\x1b]0;\x07\x1b[23;0t";
 
 /// Whether the terminal is ours at the moment.
 static TAKEN: AtomicBool = AtomicBool::new(false);
@@ -61,6 +71,16 @@ impl<B: Backend> Screen<B> {
     pub fn backend(&self) -> &B {
         &self.backend
     }
+
+    /// The backend, to write what is no part of the picture.
+    pub fn backend_mut(&mut self) -> &mut B {
+        &mut self.backend
+    }
+
+    /// Sends out what waits to be written.
+    pub fn flush(&mut self) -> Result<(), B::Error> {
+        self.backend.flush()
+    }
 }
 
 /// Columns and rows of the terminal on stdout; (0, 0) where it does not tell.
@@ -72,6 +92,13 @@ pub fn size() -> (u16, u16) {
 pub fn allow(depth: Depth) {
     crossterm::style::force_color_output(depth != Depth::None);
     FEW.store(depth <= Depth::Sixteen, Ordering::SeqCst);
+}
+
+/// Whether the terminal's title is to be kept and given back, and whether the terminal is to tell if somebody looks
+/// at it.
+pub fn reach(title: bool, focus: bool) {
+    TITLE.store(title, Ordering::SeqCst);
+    FOCUS.store(focus, Ordering::SeqCst);
 }
 
 /// Takes the terminal over: raw mode, alternate screen, no cursor. Asks it nothing.
@@ -97,22 +124,31 @@ pub fn enter() -> io::Result<Screen<CrosstermBackend<Sixteen<BufWriter<Stdout>>>
 pub fn take() -> io::Result<()> {
     enable_raw_mode()?;
     TAKEN.store(true, Ordering::SeqCst);
-    execute!(io::stdout(), EnterAlternateScreen, cursor::Hide)
+    let mut out = io::stdout().lock();
+    if TITLE.load(Ordering::SeqCst) {
+        out.write_all(KEEP_TITLE)?;
+    }
+    if FOCUS.load(Ordering::SeqCst) {
+        queue!(out, EnableFocusChange)?;
+    }
+    execute!(out, EnterAlternateScreen, cursor::Hide)
 }
 
 /// Gives the terminal back. Does nothing where it is not ours.
 pub fn restore() {
     if TAKEN.swap(false, Ordering::SeqCst) {
         // The terminal may be gone; there is nobody left to tell.
-        let _ = execute!(io::stdout(), LeaveAlternateScreen, cursor::Show);
+        let mut out = io::stdout();
+        if FOCUS.load(Ordering::SeqCst) {
+            let _ = queue!(out, DisableFocusChange);
+        }
+        if TITLE.load(Ordering::SeqCst) {
+            let _ = out.write_all(GIVE_TITLE);
+        }
+        let _ = execute!(out, LeaveAlternateScreen, cursor::Show);
         let _ = disable_raw_mode();
-        let _ = io::stdout().flush();
+        let _ = out.flush();
     }
-}
-
-/// Gives a text, safe to show, to the clipboard by way of the terminal (OSC 52). Whether it took it is not told.
-pub fn copy(text: &str) -> io::Result<()> {
-    execute!(io::stdout(), crossterm::clipboard::CopyToClipboard::to_clipboard_from(text))
 }
 
 /// Whether a shell with job control would notice that we stop, and could bring us back.

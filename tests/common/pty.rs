@@ -202,7 +202,8 @@ impl Terminal {
 
     /// Whether the program is not in the middle of drawing.
     fn is_between_pictures(&self) -> bool {
-        !self.screen().alternate_screen() || self.raw.ends_with(PICTURE_END)
+        // Where only the title or a bell was due, that stands alone.
+        !self.screen().alternate_screen() || self.raw.ends_with(PICTURE_END) || self.raw.ends_with(b"\x07")
     }
 
     /// Takes in what is there.

@@ -21,8 +21,13 @@ const HOSTILE: [&str; 12] = [
     "\u{2028}\u{2029}\u{e0041}\u{180e}tags שלום",
 ];
 
-/// Sequences that the renderer makes: moving, clearing, styling, and modes.
-const FINALS: &[u8] = b"HmhlJK";
+/// Sequences that the renderer makes: moving, clearing, styling, modes, and the title kept and given back.
+const FINALS: &[u8] = b"HmhlJKt";
+
+/// Whether a title is one of ours: it is none, or ends or begins with the room.
+fn is_title(title: &str) -> bool {
+    title.is_empty() || title.ends_with(" working · website-v2") || title.starts_with("website-v2 ")
+}
 
 /// Holds every byte that reached the terminal against what the renderer itself writes.
 #[track_caller]
@@ -30,6 +35,12 @@ pub fn assert_only_ours(terminal: &Terminal) {
     let text = String::from_utf8(terminal.raw().to_vec()).expect("UTF-8 and nothing else");
     let mut chars = text.chars().peekable();
     while let Some(c) = chars.next() {
+        if c == '\u{1b}' && chars.next_if_eq(&']').is_some() {
+            assert!(chars.next() == Some('0') && chars.next() == Some(';'), "a command that sets no title");
+            let title: String = chars.by_ref().take_while(|c| *c != '\u{7}').collect();
+            assert!(is_title(&title) && !title.contains(char::is_control), "a title {title:?}");
+            continue;
+        }
         if c == '\u{1b}' {
             assert_eq!(chars.next(), Some('['), "ESC begins something that is no control sequence");
             while chars.next_if(|c| c.is_ascii_digit() || matches!(c, ';' | '?')).is_some() {}

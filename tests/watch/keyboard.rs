@@ -1,5 +1,6 @@
 //! The keys of the Room, pressed at three sizes: in columns, stacked, and in cards.
 
+use prickle::tui::keys::TABLE;
 use serde_json::json;
 
 use super::{Stage, quit};
@@ -182,6 +183,54 @@ fn quits_from_the_help_and_from_an_open_agent() {
             super::assert_given_back(&watch);
         }
     }
+}
+
+/// Esc and the next key reach a program inside tmux at once, as Alt and that key.
+#[test]
+fn case_a23_esc_and_a_key_within_a_blink_do_no_harm() {
+    for binding in TABLE.iter().filter(|binding| binding.keys.iter().any(|key| key.name() == "Esc")) {
+        assert!(binding.keys.iter().any(|key| key.name() != "Esc"), "{} by another key too", binding.help);
+    }
+    let (stage, _) = Stage::with_claude();
+    let mut watch = stage.watch(80, 24);
+    watch.wait_for_all(&["Writing the hero copy", "live"]);
+    watch.send("\r");
+    watch.wait_for("Esc back ─");
+    let opened = watch.text();
+    for key in ('!'..='~').filter(|key| !"[]O".contains(*key)) {
+        watch.send(&format!("\x1b{key}"));
+    }
+    // What these keys do without Alt would be seen by now: the help is behind them all.
+    watch.send("?");
+    watch.wait_for("Keys in the Room");
+    watch.send("?");
+    watch.wait_without("Keys in the Room");
+    assert_eq!(watch.text(), opened, "Alt and a key is no key of ours");
+    // The other keys for what Esc does.
+    watch.send("h");
+    watch.wait_without("Esc back ─");
+    quit(&mut watch);
+}
+
+/// Terminals that tell more of the keyboard tell a key twice, and as held: here `?` (63) and `j` (106).
+#[test]
+fn case_a36_a_key_that_is_told_twice_acts_once() {
+    let stage = full_room();
+    let mut watch = stage.watch(38, 24);
+    watch.wait_for_all(&["acme/beta", "live"]);
+    watch.send("\x1b[63;1:1u");
+    watch.wait_for("Keys in the Room");
+    let top = watch.text();
+    // A toggle that bounced would be closed before the other key scrolls it.
+    watch.send("\x1b[63;1:3uj");
+    watch.wait_until("the help, scrolled", |w| w.text() != top && w.text().contains("Keys in the Room"));
+    watch.send("\x1b[63;1:1u\x1b[63;1:3u");
+    watch.wait_without("Keys in the Room");
+    // One press is one step; a key that is held goes on.
+    press(&mut watch, "\x1b[106;1:1u\x1b[106;1:3u", "gamma");
+    press(&mut watch, "\x1b[106;1:1u\x1b[106;1:3u", "delta");
+    press(&mut watch, "\x1b[106;1:1u\x1b[106;1:2u\x1b[106;1:3u", "zeta");
+    quit(&mut watch);
 }
 
 /// Half a key's sequence may come and never be finished, right behind a key that keeps the loop busy.

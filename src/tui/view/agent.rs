@@ -1,23 +1,22 @@
 //! One agent whole: failure and what to do, what it says of itself, its intent, branch, task, files, decision.
 
-use std::cmp::Reverse;
-use std::sync::Arc;
-
 use ratatui::layout::Rect;
 use ratatui::text::{Line, Span};
 
+use super::failure::{self, Room};
 use super::paint::Canvas;
-use super::{Parts, as_of, claim, field, text};
+use super::{Parts, activity, as_of, at_edge, claim, copies, field, text};
 use crate::conflict::{Conflict, Level};
-use crate::picture::{Agent, Since};
+use crate::picture::{Agent, Happening};
 use crate::tui::model::{Layout, Model, Pane};
 use crate::warning::{self, Tense};
 use crate::wire::id::AgentId;
-use crate::wire::pulse::RunFailure;
-use crate::{hint, shown, words};
+use crate::{shown, words};
 
 /// Columns of a field's name with the blank behind it.
 const LABEL: usize = 10;
+/// Columns of the detail's text where it stands alone.
+const WIDTH_MAX: usize = 100;
 
 /// Draws the selected agent beside or below the list, or alone.
 pub fn draw(canvas: &mut Canvas<'_>, model: &Model, parts: &Parts) {
@@ -53,7 +52,7 @@ pub fn draw(canvas: &mut Canvas<'_>, model: &Model, parts: &Parts) {
     if hidden > 0 && area.height > 1 {
         let last = Rect { y: area.bottom() - 1, height: 1, ..area };
         canvas.clear(last);
-        let key = if model.pane == Pane::Open { "j" } else { "Enter" };
+        let key = if model.pane == Pane::List { "Enter" } else { "j" };
         let more = format!(" … {} more · {key}", hidden + 1);
         canvas.line(last, 0, &Line::from(Span::styled(more, theme.muted)));
     }
@@ -66,174 +65,154 @@ fn split(area: Rect) -> (Rect, Rect) {
 /// The detail's lines at a width.
 pub fn lines(model: &Model, area: Rect) -> Vec<Line<'static>> {
     let Some((id, agent)) = model.selection() else { return Vec::new() };
-    let width = usize::from(area.width);
+    let open = model.pane == Pane::Open;
+    // Sentences are not read better when they are longer.
+    let width = usize::from(area.width).min(WIDTH_MAX);
     // Below the list every row is dear, and the claim stands in the title.
-    let dense = model.layout() == Layout::Stacked && model.pane != Pane::Open;
+    let dense = model.layout() == Layout::Stacked && !open;
     let mut out = Vec::new();
-    if let Some(failure) = &agent.pulse.run_failure {
-        if !dense {
+    let mut part = |lines: Vec<Line<'static>>| {
+        if lines.is_empty() {
+            return;
+        }
+        // In a side pane there is no row for air at the top.
+        if !dense && (!out.is_empty() || model.layout() != Layout::Cards) {
             out.push(Line::default());
         }
-        failed(model, agent, failure, width, dense, &mut out);
-    }
-    in_the_way(model, id, width, dense, &mut out);
+        out.extend(lines);
+    };
+    let room = Room { width, dense };
+    part(failure::lines(model, id, agent, room));
+    in_the_way(model, id, agent, room).into_iter().for_each(&mut part);
     if !dense {
-        out.push(Line::default());
-        claimed(model, agent, width, &mut out);
-        out.push(Line::default());
-    } else if !agent.pulse.doing.is_empty() {
-        field(model, &mut out, width, "doing", &text(model, &agent.pulse.doing), LABEL);
+        part(claimed(model, agent, width));
     }
-    fields(model, agent, width, dense, &mut out);
+    part(fields(model, agent, width, dense));
+    if !dense {
+        part(failure::note(model, id, agent, room));
+    }
+    if open && model.layout() == Layout::Columns {
+        part(own_activity(model, id, usize::from(area.width)));
+    }
     out
 }
 
-/// Who is in this agent's way, the worst first: the sentence, until when, and what to tell one's own agent.
-fn in_the_way(model: &Model, id: &AgentId, width: usize, dense: bool, out: &mut Vec<Line<'static>>) {
+/// What happened with this agent, the newest first, below a rule.
+fn own_activity(model: &Model, id: &AgentId, width: usize) -> Vec<Line<'static>> {
+    let theme = &model.look.theme;
+    let concerns = |happening: &&Happening| match happening {
+        Happening::Reported { after, .. } => after.agent_id == *id,
+        Happening::Gone { agent_id, .. } => agent_id == id,
+        Happening::Clash { clash, .. } => clash.parties().iter().any(|party| party.id() == id),
+        Happening::ClashOver(ended) => ended.conflict.parties().iter().any(|party| party.id() == id),
+        _ => false,
+    };
+    let told = model.picture.log().rev().filter(concerns);
+    let mut lines: Vec<Line<'static>> = told.filter_map(|one| activity::line(model, one)).collect();
+    if !lines.is_empty() {
+        let title = "─ Activity ";
+        let rule = "─".repeat(width.saturating_sub(shown::width(title)));
+        let rule = [
+            Span::styled("─", theme.border),
+            Span::styled(" Activity ", theme.muted),
+            Span::styled(rule, theme.border),
+        ];
+        lines.insert(0, Line::from(rule.to_vec()));
+    }
+    lines
+}
+
+/// Who is in this agent's way, a part each.
+fn in_the_way(model: &Model, id: &AgentId, agent: &Agent, room: Room) -> Vec<Vec<Line<'static>>> {
     /// More are counted: one agent that removes everything is in everybody's way.
     const MOST: usize = 3;
-    let theme = &model.look.theme;
-    let now = model.picture.room_time(model.local());
-    let of_agent = model.picture.conflicts_of(id, now).filter(|conflict| conflict.level > Level::Note);
-    let mut found: Vec<&Arc<Conflict>> = of_agent.collect();
-    found.sort_by_key(|conflict| (Reverse(conflict.level), Reverse(conflict.since)));
-    let tense = if model.is_old() { Tense::Past } else { Tense::Present };
-    for (place, conflict) in found.iter().take(MOST).enumerate() {
-        if !dense {
-            out.push(Line::default());
-        }
-        let style = if conflict.level == Level::Clash { theme.clash } else { theme.risk };
-        let sign = model.look.glyphs.tell(warning::mark(conflict.level)).into_owned();
-        let told = format!("{}.", text(model, &warning::told(conflict, tense)));
-        for (i, part) in shown::wrap(&told, width.saturating_sub(4)).into_iter().enumerate() {
-            let lead = if i == 0 { Span::styled(format!(" {sign} "), style) } else { Span::raw("   ") };
-            out.push(Line::from(vec![lead, Span::styled(part, theme.text)]));
-        }
-        let mut rest = vec![warning::until(conflict, tense, now, model.look.zone)];
-        // What to do is said once, of the worst; and not of what may be over.
-        if !dense && place == 0 && tense == Tense::Present {
-            rest.extend(warning::branches(conflict));
-            let message = warning::message(conflict, model.owner.as_deref());
-            rest.push(format!("{}: {}", message.to, message.text));
-        }
-        for said in rest.iter().filter(|said| !said.is_empty()) {
-            for part in shown::wrap(&text(model, said), width.saturating_sub(4)) {
-                out.push(Line::from(Span::styled(format!("   {part}"), theme.text)));
-            }
-        }
+    let found = model.in_the_way(id);
+    let mut parts: Vec<_> = found.iter().take(MOST).map(|conflict| met(model, conflict, room)).collect();
+    // What to do is said once, of the worst; and not of what may be over.
+    if let (Some(worst), Some(part)) = (found.first(), parts.first_mut())
+        && !room.dense
+        && !model.is_old()
+    {
+        let key = if model.command(id, agent).is_none() { copies(model, "this") } else { String::new() };
+        part.extend(what_to_do(model, worst, &key, room.width));
     }
     if found.len() > MOST {
         let more = format!("   and {} more", found.len() - MOST);
-        out.push(Line::from(Span::styled(more, theme.muted)));
+        parts.push(vec![Line::from(Span::styled(more, model.look.theme.muted))]);
     }
+    parts
 }
 
-/// The failure: its title and since when, and in the watcher's voice what to do.
-fn failed(
-    model: &Model,
-    agent: &Agent,
-    failure: &RunFailure,
-    width: usize,
-    dense: bool,
-    out: &mut Vec<Line<'static>>,
-) {
+/// A clash or risk: the sentence, and until when.
+fn met(model: &Model, conflict: &Conflict, room: Room) -> Vec<Line<'static>> {
     let theme = &model.look.theme;
-    let now = model.picture.room_time(model.local());
-    let hint = hint::of(failure);
-    let since = words::since(agent.failed.unwrap_or(Since::Before(now)), now, model.look.zone);
-    let title = format!(" ! {}", text(model, &hint::title(failure)));
-    if shown::width(&title) + since.len() + 3 <= width {
-        let gap = " ".repeat(width - shown::width(&title) - since.len() - 1);
-        out.push(Line::from(vec![
-            Span::styled(title, theme.error),
-            Span::raw(gap),
-            Span::styled(since, theme.muted),
-        ]));
-    } else {
-        out.push(Line::from(Span::styled(title, theme.error)));
-        out.push(Line::from(Span::styled(format!("   {since}"), theme.muted)));
-    }
-    let sentences = |out: &mut Vec<Line<'static>>, said: &str| {
-        for part in shown::wrap(&model.look.glyphs.tell(said), width.saturating_sub(4)) {
-            out.push(Line::from(Span::styled(format!("   {part}"), theme.text)));
-        }
+    let tense = if model.is_old() { Tense::Past } else { Tense::Present };
+    let style = match conflict.level {
+        // What was marked as seen no longer calls.
+        _ if model.seen.clash(conflict) => theme.muted,
+        Level::Clash => theme.clash,
+        Level::Risk | Level::Note => theme.risk,
     };
-    if model.owner.as_ref().is_none_or(|me| *me == agent.pulse.owner) {
-        sentences(out, &format!("{} {}", hint.meaning, hint.advice));
-        commands(model, &hint, width, dense, out);
-    } else {
-        sentences(out, &format!("{}{}.", text(model, &agent.pulse.owner), hint.teammate));
-        if hint::is_the_owners_alone(failure) {
-            sentences(out, "Nothing for you to do.");
-        }
+    let told = format!("{}.", warning::told(conflict, tense));
+    let until = warning::until(conflict, tense, model.now(), model.look.zone);
+    // A line that is half empty is dear below the list.
+    let said = if room.dense { vec![format!("{told} {until}")] } else { vec![told, until] };
+    let mut out: Vec<_> = said.iter().flat_map(|said| sentences(model, said, room.width)).collect();
+    if let Some(lead) = out.first_mut().and_then(|line| line.spans.first_mut()) {
+        *lead = Span::styled(format!(" {} ", model.look.glyphs.tell(warning::mark(conflict.level))), style);
     }
-    for (name, value) in &failure.more {
-        sentences(out, &text(model, &format!("{name}: {}", plain(value))));
-    }
+    out
 }
 
-/// The commands, each alone on its line, so that a double or triple click takes it.
-fn commands(model: &Model, hint: &hint::Hint, width: usize, dense: bool, out: &mut Vec<Line<'static>>) {
-    let Some(command) = hint.command else { return others(model, hint, width, out) };
-    if !dense {
-        out.push(Line::default());
+/// Where it would show, and what to tell whom.
+fn what_to_do(model: &Model, conflict: &Conflict, key: &str, width: usize) -> Vec<Line<'static>> {
+    let muted = model.look.theme.muted;
+    let message = warning::message(conflict, model.owner.as_deref());
+    let mut out = Vec::new();
+    if let Some(branches) = warning::branches(conflict) {
+        out.extend(sentences(model, &branches, width));
     }
-    alone(model, command, width, out);
-    if !dense {
-        out.push(Line::default());
-        others(model, hint, width, out);
-    }
+    let mut to = vec![Span::styled(format!("   {}", text(model, &message.to)), muted)];
+    at_edge(&mut to, width, Span::styled(key.to_owned(), muted));
+    out.extend([Line::default(), Line::from(to)]);
+    out.extend(sentences(model, &message.text, width));
+    out
 }
 
-/// A command on lines of its own. It is never cut and never broken inside a word: too long, it wraps from the
-/// first column on.
-fn alone(model: &Model, command: &str, width: usize, out: &mut Vec<Line<'static>>) {
-    let indent = if shown::width(command) + 6 <= width { "     " } else { "" };
-    for part in shown::wrap(command, width.saturating_sub(indent.len())) {
-        out.push(Line::from(Span::styled(format!("{indent}{part}"), model.look.theme.hint)));
-    }
-}
-
-fn others(model: &Model, hint: &hint::Hint, width: usize, out: &mut Vec<Line<'static>>) {
-    let theme = &model.look.theme;
-    let label = hint.others.iter().map(|(when, _)| when.len()).max().unwrap_or(0) + 3;
-    for (when, command) in hint.others {
-        let name = Span::styled(format!("   {when:<label$}"), theme.muted);
-        if 3 + label + command.len() <= width {
-            out.push(Line::from(vec![name, Span::styled(*command, theme.hint)]));
-        } else {
-            out.push(Line::from(name));
-            alone(model, command, width, out);
-        }
-    }
+/// A text in lines that stand behind a mark.
+fn sentences(model: &Model, said: &str, width: usize) -> Vec<Line<'static>> {
+    let parts = shown::wrap(&text(model, said), width.saturating_sub(4)).into_iter();
+    let style = model.look.theme.text;
+    parts.map(|part| Line::from(vec![Span::raw("   "), Span::styled(part, style)])).collect()
 }
 
 /// What it said of itself, and when.
-fn claimed(model: &Model, agent: &Agent, width: usize, out: &mut Vec<Line<'static>>) {
+fn claimed(model: &Model, agent: &Agent, width: usize) -> Vec<Line<'static>> {
     let theme = &model.look.theme;
-    let now = model.picture.room_time(model.local());
+    let now = model.now();
     let state = model.picture.claim(agent, now);
-    let said = format!(" {}", claim(model, agent));
     let at = format!("last report {}", model.look.zone.near(agent.pulse.updated_at, now));
     let style = if state.past { theme.muted } else { theme.availability(state.availability) };
-    let mut line = vec![Span::styled(said.clone(), style)];
-    if shown::width(&said) + at.len() + 3 <= width {
-        line.push(Span::raw(" ".repeat(width - shown::width(&said) - at.len() - 1)));
-        line.push(Span::styled(at, theme.muted));
-    }
-    out.push(Line::from(line));
+    let mut line = vec![Span::styled(format!(" {}", claim(model, agent)), style)];
+    at_edge(&mut line, width, Span::styled(at, theme.muted));
+    let mut out = vec![Line::from(line)];
     if !agent.pulse.doing.is_empty() {
         let style = if state.past { theme.muted } else { theme.text };
         for part in shown::wrap(&text(model, &agent.pulse.doing), width.saturating_sub(2)) {
             out.push(Line::from(Span::styled(format!(" {part}"), style)));
         }
     }
+    out
 }
 
-fn fields(model: &Model, agent: &Agent, width: usize, dense: bool, out: &mut Vec<Line<'static>>) {
+fn fields(model: &Model, agent: &Agent, width: usize, dense: bool) -> Vec<Line<'static>> {
+    let mut out = Vec::new();
     let pulse = &agent.pulse;
-    let now = model.picture.room_time(model.local());
-    let mut put = |name: &str, value: &str| field(model, out, width, name, value, LABEL);
+    let now = model.now();
+    let mut put = |name: &str, value: &str| field(model, &mut out, width, name, value, LABEL);
+    if dense && !pulse.doing.is_empty() {
+        put("doing", &text(model, &pulse.doing));
+    }
     match &pulse.intent {
         Some(intent) if intent.holds(now) => {
             // Offline a countdown would count against a room that nobody hears: a time stays true.
@@ -285,9 +264,10 @@ fn fields(model: &Model, agent: &Agent, width: usize, dense: bool, out: &mut Vec
         let name = text(model, name);
         put(&shown::cut(&name, LABEL - 1, model.look.glyphs.end()), &text(model, &plain(value)));
     }
+    out
 }
 
 /// A member of a newer room as a person reads it.
-fn plain(value: &serde_json::Value) -> String {
+pub(super) fn plain(value: &serde_json::Value) -> String {
     value.as_str().map_or_else(|| value.to_string(), str::to_owned)
 }

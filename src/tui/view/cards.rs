@@ -68,7 +68,7 @@ fn card(model: &Model, width: u16, id: &AgentId, agent: &Agent) -> Vec<Line<'sta
                 put(text(model, &format!("› {command}")), theme.hint);
             }
         } else {
-            put(text(model, &format!("{}{}", agent.pulse.owner, hint.teammate)), theme.error);
+            put(text(model, &format!("{}{}", agent.pulse.owner, hint.teammate.told)), theme.error);
         }
     } else if let Some(intent) = intent {
         let ends = if model.is_old() {

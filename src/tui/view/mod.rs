@@ -3,9 +3,11 @@
 mod activity;
 mod agent;
 mod agents;
+mod banner;
 mod cards;
 mod clashes;
 mod empty;
+mod failure;
 mod footer;
 mod header;
 mod help;
@@ -19,6 +21,7 @@ use ratatui::style::{Modifier, Style};
 use ratatui::text::{Line, Span};
 
 use self::paint::Canvas;
+use super::keys::Action;
 use super::model::{Layout, Model, Pane, View};
 use crate::conflict::Level;
 use crate::picture::{Agent, Connection, Happening};
@@ -40,6 +43,8 @@ const ACTIVITY_FROM: u16 = 30;
 pub struct Parts {
     /// The first row.
     pub header: Rect,
+    /// The line of what fails for several owners.
+    pub banner: Rect,
     /// The rule over the list.
     pub list_title: Rect,
     /// The list.
@@ -59,8 +64,9 @@ pub fn parts(model: &Model) -> Parts {
     let (width, height) = model.size;
     let row = |y: u16, height: u16| Rect { x: 0, y, width, height };
     let mut parts = Parts { header: row(0, 1), footer: row(height.saturating_sub(1), 1), ..Parts::default() };
-    let body = row(2, height.saturating_sub(3));
-    let title = row(1, 1);
+    parts.banner = row(1, banner::rows(model));
+    let title = row(parts.banner.bottom(), 1);
+    let body = row(title.bottom(), height.saturating_sub(title.bottom() + 1));
     if model.pane == Pane::Open {
         return Parts { detail_title: title, detail: body, ..parts };
     }
@@ -137,6 +143,7 @@ pub fn draw(model: &Model, buffer: &mut Buffer) {
             }
         }
         strip::draw(&mut canvas, model, &parts);
+        banner::draw(&mut canvas, model, &parts);
     } else {
         empty::draw(&mut canvas, model, &parts);
     }
@@ -239,6 +246,15 @@ fn as_of(model: &Model) -> String {
     heard.map_or(String::new(), |at| format!(" as of {}", model.look.zone.moment(at, now)))
 }
 
+/// `y copies it`, with the key in use.
+fn copies(model: &Model, what: &str) -> String {
+    let mut rows = model.keys.rows();
+    let key =
+        rows.find_map(|(binding, keys)| (binding.action == Action::Copy).then(|| keys.first()).flatten());
+    let key = key.map(|key| model.look.glyphs.tell(&key.name()).into_owned());
+    key.map_or_else(String::new, |key| format!("{key} copies {what}"))
+}
+
 /// A text in a role, made safe and put into the terminal's characters.
 fn text(model: &Model, other: &str) -> String {
     model.look.glyphs.tell(&shown::line(other)).into_owned()
@@ -272,6 +288,14 @@ fn field(model: &Model, out: &mut Vec<Line<'static>>, width: usize, name: &str, 
             Span::styled(part, theme.text),
         ]));
     }
+}
+
+/// Puts something at the right edge of a line, with a column of air behind it; `false` where it does not fit.
+fn at_edge(line: &mut Vec<Span<'static>>, width: usize, said: Span<'static>) -> bool {
+    let used: usize = line.iter().chain([&said]).map(|span| shown::width(&span.content)).sum();
+    let Some(gap) = width.checked_sub(used + 1).filter(|gap| *gap > 1) else { return false };
+    line.extend([Span::raw(" ".repeat(gap)), said]);
+    true
 }
 
 /// A safe text filled up to so many columns.
