@@ -4,7 +4,10 @@
 //! file, [`session`] and [`terminal`] touch the terminal; slow things are the client's, and reach the loop as news.
 
 mod choice;
+pub mod entry;
+pub mod filter;
 pub mod keys;
+pub mod list;
 pub mod model;
 mod notify;
 pub mod outside;

@@ -3,6 +3,7 @@
 mod activity;
 mod clashes;
 mod room;
+mod typing;
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -10,6 +11,7 @@ use std::time::Duration;
 use chrono::TimeDelta;
 use crossterm::event::{Event, KeyEvent};
 
+use super::filter::Filter;
 use super::keys::Action;
 use super::model::{Model, Pane, View, Watch};
 use super::view;
@@ -17,7 +19,6 @@ use crate::conflict::{Conflict, Level};
 use crate::picture::{Connection, Heard, News};
 use crate::shown;
 use crate::wire::agent::Agents;
-use crate::wire::feed::Frame;
 
 /// What the loop has to do, since only it touches the terminal and the client.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -45,32 +46,11 @@ pub fn heard_all(model: &mut Model, news: impl IntoIterator<Item = Heard>) {
 }
 
 fn take_in(model: &mut Model, heard: Heard) {
-    // Only these can take the selected agent away; a report cannot.
-    let departs = match &heard.news {
-        News::Snapshot { .. } => true,
-        News::Event { frame: Frame::Gone { agent_id, .. } } => model.selected.as_ref() == Some(agent_id),
-        _ => false,
-    };
-    if model.behind.is_some() {
-        model.present_mut().apply(heard);
-        return;
+    // What else happens is told by the picture's log.
+    if model.behind.is_none() && matches!(heard.news, News::Snapshot { .. }) {
+        model.list.forget();
     }
-    let place = room::place(model).filter(|_| departs);
-    model.picture.apply(heard);
-    settle(model, place);
-}
-
-/// Gives the selection to somebody who is there; `place` is where it was, if it was somewhere.
-fn settle(model: &mut Model, place: Option<usize>) {
-    if model.selection().is_none() {
-        model.selected = match place {
-            Some(place) => room::neighbour(model, place),
-            None => room::first_choice(model),
-        };
-        if model.selected.is_none() {
-            model.pane = Pane::List;
-        }
-    }
+    model.present_mut().apply(heard);
 }
 
 /// Time has passed: what runs out, runs out.
@@ -79,11 +59,15 @@ pub fn pass(model: &mut Model) {
     let present = model.present_mut();
     let now = present.room_time(local);
     present.pass(now);
+    if room::follow(model) {
+        keep_in_sight(model);
+    }
 }
 
 /// Whose key watches, which the room may tell only after the first picture.
 pub fn owner(model: &mut Model, owner: String) {
     model.owner = Some(owner);
+    room::follow(model);
     if !model.touched && !model.selection().is_some_and(|(_, agent)| model.needs_you(agent)) {
         model.selected = room::first_choice(model);
     }
@@ -108,7 +92,12 @@ pub fn notice(model: &mut Model, notice: String) {
 /// A key or another event of the terminal.
 pub fn event(model: &mut Model, event: &Event) -> Option<Effect> {
     match event {
+        Event::Key(key) if model.typing.is_some() => typing::press(model, *key),
         Event::Key(key) => press(model, *key),
+        Event::Paste(text) => {
+            typing::paste(model, text);
+            None
+        }
         Event::Resize(columns, rows) => {
             resize(model, *columns, *rows);
             None
@@ -127,7 +116,10 @@ fn press(model: &mut Model, key: KeyEvent) -> Option<Effect> {
     let action = model.keys.action(key, |binding| model.holds(binding))?;
     model.notice = None;
     model.did = None;
-    let first = !std::mem::replace(&mut model.touched, true);
+    room::follow(model);
+    // What is about the whole screen does not bring the selection of a side pane to light.
+    let first = !model.touched;
+    model.touched |= points(action);
     match action {
         Action::Quit => return Some(Effect::Quit),
         Action::Suspend => return Some(Effect::Suspend),
@@ -150,13 +142,16 @@ fn press(model: &mut Model, key: KeyEvent) -> Option<Effect> {
         }
         Action::Detail => model.detail = !model.detail,
         Action::Freeze => {
-            let place = room::place(model);
             model.freeze();
-            settle(model, place);
+            model.list.forget();
         }
         Action::Copy => return model.copies().map(Effect::Copy),
         Action::CopyRow => return model.row().map(|row| Effect::Copy(shown::json(&row))),
         Action::Seen => mark_as_seen(model),
+        Action::Filter => typing::open(model),
+        Action::Sort => room::sort(model),
+        Action::Reverse => room::reverse(model),
+        Action::Group => room::group(model),
         Action::NextTheme => next_theme(model),
         Action::NextNeedsYou => room::needs_you(model, 1),
         Action::LastNeedsYou => room::needs_you(model, -1),
@@ -173,7 +168,26 @@ fn press(model: &mut Model, key: KeyEvent) -> Option<Effect> {
     None
 }
 
-/// One level back: out of the help, out of what was opened, to the Room, and there to a pane without selection.
+/// Whether an action is about the selection.
+fn points(action: Action) -> bool {
+    !matches!(
+        action,
+        Action::Back
+            | Action::Detail
+            | Action::Filter
+            | Action::Freeze
+            | Action::Group
+            | Action::Help
+            | Action::NextTheme
+            | Action::Retry
+            | Action::Reverse
+            | Action::Show(_)
+            | Action::Sort
+    )
+}
+
+/// One level back: out of the help, out of what was opened, to the Room, to all of its agents, and there to a pane
+/// without selection.
 fn back(model: &mut Model) {
     if model.help.is_some() {
         model.help = None;
@@ -185,6 +199,8 @@ fn back(model: &mut Model) {
         model.pane = Pane::List;
     } else if model.view != View::Room {
         show(model, View::Room);
+    } else if !model.list.filter().is_empty() {
+        model.list.filter_by(Filter::default());
     } else {
         model.touched = false;
         model.list_top = 0;
@@ -214,6 +230,7 @@ fn mark_as_seen(model: &mut Model) {
         View::Activity => {}
     }
     model.seen.tidy(&model.picture, now);
+    model.list.forget();
 }
 
 /// Another view, its list in front.
@@ -256,6 +273,7 @@ fn next_theme(model: &mut Model) {
 
 /// Scrolls as little as needed for the selection, and never past the ends.
 fn keep_in_sight(model: &mut Model) {
+    room::follow(model);
     if model.pane == Pane::Detail && !view::shows_detail(model) {
         model.pane = Pane::List; // the screen got too small for both
     }

@@ -13,6 +13,8 @@ mod header;
 mod help;
 mod paint;
 mod strip;
+mod typing;
+mod zones;
 
 use chrono::TimeDelta;
 use ratatui::buffer::Buffer;
@@ -102,7 +104,9 @@ pub fn parts(model: &Model) -> Parts {
                 body.height
             } else {
                 let most = body.height - DETAIL_MIN - 1;
-                u16::try_from(agents::count(model, most.into())).unwrap_or(most).min(most)
+                // Nobody takes two lines to say.
+                let rows = if model.list.is_empty() { 3 } else { model.list.rows(false).len() };
+                u16::try_from(rows).unwrap_or(most).min(most)
             };
             parts.list = Rect { height: list, ..body };
             if list < body.height {
@@ -159,7 +163,11 @@ pub fn draw(model: &Model, buffer: &mut Buffer) {
         canvas.tint(body, Style::new().add_modifier(Modifier::DIM).remove_modifier(Modifier::BOLD));
         help::draw(&mut canvas, model);
     }
-    footer::draw(&mut canvas, model, &parts);
+    if let Some(typing) = &model.typing {
+        typing::draw(&mut canvas, model, typing, &parts);
+    } else {
+        footer::draw(&mut canvas, model, &parts);
+    }
     canvas.ground();
 }
 
