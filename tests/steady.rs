@@ -6,6 +6,8 @@
 mod crowd;
 #[path = "common/fake_room.rs"]
 mod fake_room;
+#[path = "steady/passing.rs"]
+mod passing;
 #[path = "common/pty.rs"]
 mod pty;
 #[path = "steady/scenes.rs"]

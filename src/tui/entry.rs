@@ -69,9 +69,10 @@ impl Entry {
     /// Takes away the word before the place.
     pub fn back_word(&mut self) {
         let before = &self.text[..self.at];
-        let begin = before.trim_end().rfind(char::is_whitespace).map_or(0, |blank| {
-            blank + before[blank..].chars().next().map_or(0, char::len_utf8)
-        });
+        let begin = before
+            .trim_end()
+            .rfind(char::is_whitespace)
+            .map_or(0, |blank| blank + before[blank..].chars().next().map_or(0, char::len_utf8));
         self.text.replace_range(begin..self.at, "");
         self.at = self.edge(begin);
     }

@@ -158,13 +158,13 @@ impl Test {
             Self::Branch(needle) => needle.is_in_any(&pulse.branch),
             Self::Task(needle) => needle.is_in_any(&pulse.task_id),
             Self::File(needle) => needle.is_in_any(pulse.files.iter().chain(paths())),
-            Self::Files(pattern, cased) => pulse.files.iter().chain(paths()).any(|path| {
-                match pattern.overlap(&Pattern::new(path)) {
+            Self::Files(pattern, cased) => {
+                pulse.files.iter().chain(paths()).any(|path| match pattern.overlap(&Pattern::new(path)) {
                     Overlap::No => false,
                     Overlap::CaseOnly => !cased,
                     Overlap::May | Overlap::Yes => true,
-                }
-            }),
+                })
+            }
             Self::States(states) => states.iter().any(|state| state.holds(model, agent)),
             Self::Word(needle) => {
                 let failure = pulse.run_failure.as_ref();

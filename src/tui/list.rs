@@ -385,7 +385,9 @@ impl List {
                 Happening::Gone { agent_id, .. } => self.look_at(model, agent_id),
                 Happening::Clash { clash, .. } => self.look_at_both(model, clash),
                 Happening::ClashOver(ended) => self.look_at_both(model, &ended.conflict),
-                Happening::Unknown { .. } | Happening::Outage { .. } | Happening::Clock { .. } => Due::Nothing,
+                Happening::Unknown { .. } | Happening::Outage { .. } | Happening::Clock { .. } => {
+                    Due::Nothing
+                }
             });
             if due == Due::Enrol {
                 break;
@@ -496,9 +498,8 @@ impl List {
         self.shown = if self.grouping == Grouping::None {
             shown
         } else {
-            let heading = |member: &u32| {
-                self.grouping.heading(&self.members[*member as usize], &agent(member).pulse)
-            };
+            let heading =
+                |member: &u32| self.grouping.heading(&self.members[*member as usize], &agent(member).pulse);
             let mut groups: Vec<((usize, &str), Vec<u32>)> = Vec::new();
             let mut known: HashMap<(usize, &str), usize> = HashMap::new();
             for member in shown {
@@ -621,7 +622,9 @@ impl<'a> Rows<'a> {
         }
         let Some(number) = self.heading_above(row) else { return self.list.nth(row).map(Row::Agent) };
         let heading = &self.list.headings[number];
-        let Some(under) = (row - self.heading(number)).checked_sub(1) else { return Some(Row::Heading(heading)) };
+        let Some(under) = (row - self.heading(number)).checked_sub(1) else {
+            return Some(Row::Heading(heading));
+        };
         let end = self.list.headings.get(number + 1).map_or(self.list.len(), |next| next.first);
         let place = heading.first + under;
         if place >= end { Some(Row::Blank) } else { self.list.nth(place).map(Row::Agent) }

@@ -1,10 +1,10 @@
 //! The Room's list: it follows the picture, and the selection follows its agent.
 
+use crate::shown;
 use crate::tui::keys::Action;
 use crate::tui::list::Call;
 use crate::tui::model::{Layout, Model, Pane, View};
 use crate::wire::id::AgentId;
-use crate::shown;
 
 /// Lets the list follow the picture, and gives the selection to somebody who is in it. Whether anything was to be
 /// done.

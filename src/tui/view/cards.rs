@@ -6,7 +6,7 @@ use ratatui::layout::Rect;
 use ratatui::text::{Line, Span};
 
 use super::paint::Canvas;
-use super::{Parts, agents, as_of, header, mark, text, zones};
+use super::{Parts, agents, as_of, header, lasts, mark, text, zones};
 use crate::picture::{Agent, Connection};
 use crate::tui::model::{Model, Pane};
 use crate::wire::id::AgentId;
@@ -180,6 +180,9 @@ pub fn draw(canvas: &mut Canvas<'_>, model: &Model, parts: &Parts) {
         if row > 0 && row + card.len() > height {
             break;
         }
+        if let Some(agent) = model.list.nth(end).and_then(|id| model.picture.agent(id)) {
+            lasts(canvas, model, agent);
+        }
         for (row, line) in (row..).zip(&card) {
             canvas.line(area, u16::try_from(row).unwrap_or(u16::MAX), line);
         }
@@ -206,7 +209,10 @@ pub fn title(canvas: &mut Canvas<'_>, model: &Model, area: Rect, seen: Range<usi
         let room = usize::from(area.width).saturating_sub(found.len() + 15).max(8);
         let filter = shown::cut(&filter, room, model.look.glyphs.end());
         if hidden > 0 {
-            said.extend([format!("{} · {found} · {filter}", agents::hidden(model)), format!("! {hidden} hidden · {found}")]);
+            said.extend([
+                format!("{} · {found} · {filter}", agents::hidden(model)),
+                format!("! {hidden} hidden · {found}"),
+            ]);
         }
         said.extend([format!("{found} · {filter}"), found]);
     } else if seen.len() < list.len() && !seen.is_empty() {

@@ -18,7 +18,9 @@ pub fn draw(canvas: &mut Canvas<'_>, model: &Model, typing: &Typing, parts: &Par
     let filter = model.list.filter();
     let (told, told_style) = match filter.fault() {
         Some(fault) => (text(model, fault), theme.error),
-        None if typing.entry.text().is_empty() => (model.look.glyphs.tell(LANGUAGE).into_owned(), theme.muted),
+        None if typing.entry.text().is_empty() => {
+            (model.look.glyphs.tell(LANGUAGE).into_owned(), theme.muted)
+        }
         None => (format!("{} of {}", model.list.matched(), model.list.total()), theme.muted),
     };
     let (before, after) = typing.entry.halves();
