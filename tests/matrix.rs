@@ -46,7 +46,8 @@ fn pictures(name: &str, keys: &str) {
             write!(texts, "{columns}x{rows}\n{}\n", view::plain(&buffer)).unwrap();
             write!(looks, "{columns}x{rows}\n{}\n", styles(&buffer, &mut known)).unwrap();
         }
-        let mut letters: Vec<(&char, &String)> = known.iter().map(|(style, letter)| (letter, style)).collect();
+        let mut letters: Vec<(&char, &String)> =
+            known.iter().map(|(style, letter)| (letter, style)).collect();
         letters.sort_unstable();
         letters.iter().for_each(|(letter, style)| writeln!(looks, "{letter} {style}").unwrap());
         insta::assert_snapshot!(format!("{name}-{columns}"), texts);
