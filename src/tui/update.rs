@@ -79,6 +79,9 @@ pub fn pass(model: &mut Model) {
     let present = model.present_mut();
     let now = present.room_time(local);
     present.pass(now);
+    if model.view == View::Clashes {
+        clashes::keep_in_sight(model);
+    }
 }
 
 /// Whose key watches, which the room may tell only after the first picture.
@@ -137,6 +140,7 @@ fn press(model: &mut Model, key: KeyEvent) -> Option<Effect> {
         // Behind the help nothing moves that nobody sees.
         Action::OtherPane if model.help.is_some() => {}
         Action::Show(view) => show(model, view),
+        Action::Open if model.view == View::Clashes && clashes::fold(model) => {}
         Action::Open => {
             model.pane = Pane::Open;
             model.detail_top = 0;
@@ -158,8 +162,8 @@ fn press(model: &mut Model, key: KeyEvent) -> Option<Effect> {
         Action::CopyRow => return model.row().map(|row| Effect::Copy(shown::json(&row))),
         Action::Seen => mark_as_seen(model),
         Action::NextTheme => next_theme(model),
-        Action::NextNeedsYou => room::needs_you(model, 1),
-        Action::LastNeedsYou => room::needs_you(model, -1),
+        Action::NextNeedsYou => needs_you(model, 1),
+        Action::LastNeedsYou => needs_you(model, -1),
         Action::Down => step(model, 1, first),
         Action::Up => step(model, -1, first),
         Action::HalfDown => step(model, page(model) / 2, false),
@@ -183,11 +187,21 @@ fn back(model: &mut Model) {
             model.detail_top = 0;
         }
         model.pane = Pane::List;
+    } else if model.view == View::Clashes && clashes::fold_up(model) {
+        // What was unfolded is a level of its own.
     } else if model.view != View::Room {
         show(model, View::Room);
     } else {
         model.touched = false;
         model.list_top = 0;
+    }
+}
+
+/// The next that needs you, or the one before.
+fn needs_you(model: &mut Model, by: isize) {
+    match model.view {
+        View::Clashes => clashes::needs_you(model, by),
+        View::Room | View::Activity => room::needs_you(model, by),
     }
 }
 
