@@ -109,12 +109,9 @@ impl Demo {
         Panel {
             title: "Demo".into(),
             lines: vec![
-                format!(
-                    "A cast of nine, made up, calls a real room on {} that ends with this window.",
-                    self.host
-                ),
-                "Try  n what needs you · Enter open · ? keys · q out".into(),
-                "Your own: prickle watch, then prickle connect.".into(),
+                format!("A made-up cast calls a real room on {}, gone with this window.", self.host),
+                "Try  n what needs you · 2 clashes · 4 activity · Enter open · ? keys · q out".into(),
+                "Your own: prickle watch, then prickle connect claude-code".into(),
             ],
             began,
             period: cast::PERIOD,

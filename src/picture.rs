@@ -22,7 +22,7 @@ mod news;
 mod troubles;
 
 pub use self::agents::{Agent, Claim, Counts, IDLE_STALE_AFTER, STALE_AFTER, Since};
-pub use self::log::Happening;
+pub use self::log::{Entry, Happening};
 pub use self::news::{Heard, News};
 
 /// How far a watcher's clock may be from the room's before it is told.
@@ -156,6 +156,21 @@ impl Picture {
         self.log.ever()
     }
 
+    /// The same with their numbers, and whether the room remembered them from before we looked.
+    pub fn entries(&self) -> impl DoubleEndedIterator<Item = &Entry> {
+        self.log.entries()
+    }
+
+    /// How many differences have been heard of since the first look: what repeats the last report is none.
+    pub fn differences(&self) -> u64 {
+        self.log.differences()
+    }
+
+    /// When the room was first seen whole, by its own clock.
+    pub fn opened(&self) -> Option<Time> {
+        self.log.opened()
+    }
+
     /// The database and the last event that the picture contains.
     pub fn position(&self) -> Option<(&str, u64)> {
         self.position.as_ref().map(|(epoch, seq)| (epoch.as_str(), *seq))
@@ -201,7 +216,7 @@ impl Picture {
             }
             News::Snapshot { seq, pulses } => self.replace(seq, pulses, at),
             News::Recent { events } => self.remember(events),
-            News::Event { frame } => self.event(frame),
+            News::Event { frame } => self.event(frame, self.room_time(at)),
             News::Run { .. } => {}
             News::Room { refusing } => self.refusing = refusing,
             News::Lost { why, retry_in } => {
@@ -274,9 +289,10 @@ impl Picture {
         let pulses = self.agents.iter().map(|(_, agent)| &agent.pulse);
         let turns = self.radar.replace(pulses, now);
         self.settle_troubles();
-        // What is so on the first look did not happen now.
         if std::mem::replace(&mut self.whole, true) {
             self.tell(turns, Some(now));
+        } else {
+            self.open_log(now);
         }
     }
 
@@ -285,7 +301,7 @@ impl Picture {
         let mut last: BTreeMap<AgentId, Arc<Pulse>> = BTreeMap::new();
         let mut history = Vec::new();
         // Only a first look has no log of its own yet; of a later snapshot's history some is known already.
-        let first = self.log.is_empty();
+        let first = self.log.is_fresh();
         let logged = if first { 0 } else { self.logged };
         for event in events {
             let new = event.seq().is_some_and(|seq| seq > logged);
@@ -312,10 +328,10 @@ impl Picture {
             history.extend(new.then_some(Happening::Reported { at, before, after }));
         }
         self.settle_troubles();
-        history.into_iter().for_each(|happening| self.log.note(happening));
+        history.into_iter().for_each(|happening| self.log.take_in(happening, first));
     }
 
-    fn event(&mut self, frame: Frame) {
+    fn event(&mut self, frame: Frame, now: Time) {
         let seq = frame.seq();
         match frame {
             Frame::Pulse { at, pulse, .. } => {
@@ -327,9 +343,10 @@ impl Picture {
                         .and_then(|a| a.failed)
                         .unwrap_or(Since::At(at))
                 });
-                let failing = old.is_some_and(|agent| agent.failed.is_some()) || failed.is_some();
+                let was = old.and_then(|agent| agent.pulse.run_failure.as_ref().zip(agent.failed));
+                let turned = was != after.run_failure.as_ref().zip(failed);
                 self.agents.insert(Agent { pulse: Arc::clone(&after), failed });
-                if failing {
+                if turned {
                     self.settle_troubles();
                 }
                 // Before what was said, what had run out by then.
@@ -348,7 +365,7 @@ impl Picture {
                 self.log.note(Happening::Gone { at, agent_id });
                 self.tell(turns, Some(at));
             }
-            Frame::Other(other) => self.log.note(Happening::Unknown { kind: other.kind }),
+            Frame::Other(other) => self.log.note(Happening::Unknown { at: now, kind: other.kind }),
             Frame::Hello { .. }
             | Frame::Snapshot { .. }
             | Frame::Recent { .. }
@@ -512,6 +529,7 @@ mod tests {
             .log()
             .map(|h| match h {
                 Happening::Reported { after, .. } => after.agent_id.name(),
+                Happening::Alike { .. } => "alike",
                 Happening::Gone { .. } => "gone",
                 Happening::Outage { .. } => "outage",
                 Happening::Unknown { .. } => "unknown",
@@ -527,7 +545,7 @@ mod tests {
         let mut p = Picture::new("website-v2");
         let snapshot = |seq: u64| json!({"news": "snapshot", "seq": seq, "pulses": [pulse("a", "idle", "13:59:00", false)]});
         let at = |seq: u64| format!("14:00:0{seq}");
-        let frame = |seq: u64| json!({"type": "pulse", "seq": seq, "at": time(&at(seq)), "pulse": pulse("a", "idle", &at(seq), false)});
+        let frame = |seq: u64| json!({"type": "pulse", "seq": seq, "at": time(&at(seq)), "pulse": pulse("a", if seq % 2 == 0 { "idle" } else { "online" }, &at(seq), false)});
         live(&mut p, "14:00:00", "14:00:00", 1, false);
         p.apply(heard("14:00:00", snapshot(1)));
         p.apply(heard("14:00:00", json!({"news": "recent", "events": [frame(1)]})));

@@ -44,6 +44,11 @@ impl Zone {
         }
     }
 
+    /// `Sun 29 Nov`.
+    pub fn day(self, time: Time) -> String {
+        self.format(time, "%a %-d %b")
+    }
+
     /// `14:32` on the same day as `now`, `Sun 21:40` within a week, `24 Nov` before.
     pub fn near(self, time: Time, now: Time) -> String {
         if self.format(time, "%F") == self.format(now, "%F") {

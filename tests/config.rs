@@ -499,12 +499,14 @@ fn how_far_the_screen_reaches_is_a_setting() {
     }
 }
 
+/// What is said of a key that there is not.
+const KEYS: &str = "there is no such key; there are letters (a capital for Shift) and signs, ctrl- with a \
+                    letter, up, down, left, right, home, end, pgup, pgdn, enter, esc, tab, shift-tab, space, \
+                    backspace, insert, delete, f1 to f12";
+
 #[test]
 fn a_fault_in_the_keys_names_file_line_value_and_what_is_right() {
     let place = Place::new();
-    const KEYS: &str = "there is no such key; there are letters (a capital for Shift) and signs, ctrl- with a \
-                        letter, up, down, left, right, home, end, pgup, pgdn, enter, esc, tab, shift-tab, space, \
-                        backspace, insert, delete, f1 to f12";
     for (text, said) in [
         ("dwn = \"j\"", "line 2: there is no action dwn; there are retry, back, next, previous, open, "),
         ("quit-always = \"j\"", "line 2: there is no action quit-always; there are "),

@@ -8,12 +8,14 @@ use crossterm::event::{Event, KeyCode, KeyEvent, KeyModifiers};
 use prickle::client::recording;
 use prickle::hint;
 use prickle::picture::{Heard, Picture};
+use prickle::tui::keys::Keys;
 use prickle::tui::model::{Look, Model, Watch};
 use prickle::tui::theme::{Glyphs, Theme};
 use prickle::tui::{update, view};
 use prickle::wire::Time;
 use prickle::wire::pulse::{FailureClass, FailureStep, RunFailure};
 use prickle::words::Zone;
+use prickle::written::Remapped;
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 use serde_json::{Value, json};
@@ -327,6 +329,22 @@ fn what_does_not_fit_is_counted_with_the_key_that_shows_it() {
     assert!(shown.lines().nth(16).unwrap().ends_with("more · Enter"), "{shown}");
     press(&mut m, KeyCode::Enter);
     assert!(text(&mut m, 80, 13).lines().nth(11).unwrap().ends_with("more · j"));
+}
+
+#[test]
+fn keys_are_named_as_the_settings_have_them() {
+    let mut m = recorded(NOW);
+    select(&mut m, "acme/reviewer");
+    let remap = |action: &str, key: &str| Remapped {
+        action: action.into(),
+        keys: vec![(key.into(), String::new())],
+        place: String::new(),
+    };
+    m.keys = Keys::with(&[remap("copy", "c"), remap("open", "space"), remap("down", "d")]).unwrap();
+    let shown = pane(&mut m, 120, 20);
+    assert!(shown.contains("c copies it") && shown.contains("more · Space"), "{shown}");
+    press(&mut m, KeyCode::Char(' '));
+    assert!(pane(&mut m, 50, 20).contains("more · d"));
 }
 
 #[test]

@@ -40,6 +40,7 @@ pub(super) fn run(args: &DemoArgs) -> anyhow::Result<()> {
         model.keys = keys;
         model.notice = fault.or(misnamed);
         complete(&mut model, &mut feed).await?;
+        update::look_at_clash(&mut model);
         let result = if on_screen {
             let shown = tokio::select! {
                 shown = screen::open(model, Some(&mut feed), screen::title_only(config.as_ref()), |_| std::future::ready(())) => shown,

@@ -207,14 +207,11 @@ fn remapped(
         Some(list) => list.iter().map(key).collect(),
         None => key(keys).map(|one| vec![one]),
     };
-    let action_name = action.get_ref().to_string();
-    match named {
-        Some(keys) => Ok(Remapped { action: action_name, keys, place: place(action.span()) }),
-        None => {
-            let action = shown::line(&action_name);
-            Err(format!("{}: {action} = {} {KEYS}", place(keys.span()), excerpt(text, keys)))
-        }
-    }
+    let Some(named) = named else {
+        let action = shown::line(action.get_ref());
+        return Err(format!("{}: {action} = {} {KEYS}", place(keys.span()), excerpt(text, keys)));
+    };
+    Ok(Remapped { action: action.get_ref().to_string(), keys: named, place: place(action.span()) })
 }
 
 /// Reads a repository's `.prickle.toml`: its project. All else in it is ignored, and said so.

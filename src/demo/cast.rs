@@ -120,12 +120,7 @@ pub fn story() -> Vec<Call> {
         ..call(TimeDelta::seconds(seconds), agent, says)
     };
     vec![
-        beat(
-            20,
-            "lumen/fixer",
-            fixer(false),
-            "lumen/fixer waits: acme/builder is about to remove the file that it changes",
-        ),
+        beat(20, "lumen/fixer", fixer(false), "lumen/fixer gets out of the way, and the clash ends"),
         beat(
             32,
             "acme/reviewer",
@@ -165,7 +160,7 @@ pub fn story() -> Vec<Call> {
             84,
             "lumen/fixer",
             fixer(true),
-            "lumen/fixer changes src/auth/login.rs again, which acme/builder is about to remove",
+            "lumen/fixer is back at src/auth/login.rs, and the clash begins again",
         ),
         beat(
             88,

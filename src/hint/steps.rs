@@ -27,7 +27,6 @@ pub fn of(step: &Step) -> Hint {
             note: "The token of claude setup-token goes into the runner's CLAUDE_CODE_OAUTH_TOKEN. An ANTHROPIC_API_KEY \
                    there wins over any login.",
             teammate: Teammate::signs_in(" must sign in to Claude Code"),
-            ..PLAIN
         },
         Step::CodexSignIn => Hint {
             title: "Codex is signed out",
@@ -50,7 +49,6 @@ pub fn of(step: &Step) -> Hint {
             others: &[("no browser", "grok login --device-auth"), ("check", "grok models")],
             note: "An XAI_API_KEY in the runner's environment does it, too.",
             teammate: Teammate::signs_in(" must sign in to Grok"),
-            ..PLAIN
         },
         Step::ClaudeCodeUsageLimit => Hint {
             title: "Claude plan limit reached",
@@ -60,7 +58,6 @@ pub fn of(step: &Step) -> Hint {
             others: &[("Opus only", "/model"), ("buy more", "/usage-credits")],
             note: "Another model helps only where the limit is Opus's own.",
             teammate: Teammate::used_up("'s Claude allowance is used up"),
-            ..PLAIN
         },
         Step::CodexUsageLimit => Hint {
             title: "Codex usage limit reached",
@@ -70,7 +67,6 @@ pub fn of(step: &Step) -> Hint {
             others: &[("in a browser", "https://chatgpt.com/settings/usage")],
             note: "/status and that page may disagree: then the time in the log counts.",
             teammate: Teammate::used_up("'s Codex allowance is used up"),
-            ..PLAIN
         },
         Step::TaskTimeLimit => Hint {
             title: "Task ran out of time",
@@ -146,7 +142,6 @@ pub fn of(step: &Step) -> Hint {
             others: &[("install", "curl -fsSL https://claude.ai/install.sh | bash")],
             note: "Claude Code is often in ~/.local/bin.",
             teammate: Teammate::machine("'s machine needs attention: Claude Code was not found"),
-            ..PLAIN
         },
         Step::CodexNotFound => Hint {
             title: "Codex not installed",

@@ -67,6 +67,14 @@ impl Picture {
         self.connection == Connection::Live && self.whole && !behind
     }
 
+    /// Begins the log with the first look: what is so did not happen now, but when the later of the two said so.
+    pub(super) fn open_log(&mut self, now: Time) {
+        self.log.open(now);
+        for clash in self.radar.conflicts(now).into_iter().rev().filter(|c| c.level == Level::Clash) {
+            self.log.remember(Happening::Clash { at: clash.since, clash: Arc::clone(clash) });
+        }
+    }
+
     fn judged(&self, now: Time) -> Time {
         self.heard_until().map_or(now, |heard| heard.min(now))
     }

@@ -93,7 +93,10 @@ impl Plain {
             }
             _ => {}
         }
-        self.clashes(happened, now, &mut said);
+        // Those that stood already are part of the state that was told first.
+        if !first {
+            self.clashes(happened, now, &mut said);
+        }
         said.extend(run);
         said.extend(unknown);
         self.looked.get_or_insert(now);

@@ -3,7 +3,9 @@
 use std::cmp::Reverse;
 use std::sync::Arc;
 
-use super::model::{Model, View};
+use super::event;
+use super::model::{Model, Pane, View};
+use super::view;
 use crate::conflict::{Conflict, Level};
 use crate::picture::Agent;
 use crate::trouble::Trouble;
@@ -20,21 +22,40 @@ impl Model {
         Some(of_many.unwrap_or_else(|| warning::message(&row.conflict, me)))
     }
 
-    /// What is to be copied, safe to show: the command for a failure of one's own, else the message about a clash.
+    /// What is to be copied, safe to show: the command for a failure of one's own, else the message about a clash;
+    /// where nobody is, what the page of the empty room says to do next.
     pub fn copies(&self) -> Option<String> {
+        if self.picture.agents().len() == 0 {
+            return view::next_step(self);
+        }
+        if let Some(command) = self.chosen_command() {
+            return Some(command.to_owned());
+        }
         match self.view {
-            View::Activity => None,
+            View::Activity if self.pane != Pane::Open => None,
             View::Clashes => self.clash_message().map(|message| message.text),
-            View::Room => {
-                let (id, agent) = self.selection()?;
-                if let Some(command) = self.command(id, agent) {
-                    return Some(command.to_owned());
-                }
+            View::Room | View::Activity => {
+                let (id, _) = self.selection()?;
                 // What may be over needs no message.
                 let clash = self.in_the_way(id).first().copied().filter(|_| !self.is_old())?;
                 Some(warning::message(clash, self.owner.as_deref()).text)
             }
         }
+    }
+
+    /// Whether what is to be copied is said to an agent or a person, and no shell's command.
+    pub fn copies_message(&self) -> bool {
+        if self.picture.agents().len() == 0 {
+            return view::next_step(self).as_deref() == Some(view::SAY);
+        }
+        self.chosen_command().is_none()
+    }
+
+    /// The command for the failure of the agent whose turn it is.
+    fn chosen_command(&self) -> Option<&'static str> {
+        let shown = self.view == View::Room || (self.view == View::Activity && self.pane == Pane::Open);
+        let (id, agent) = self.selection().filter(|_| shown)?;
+        self.command(id, agent)
     }
 
     /// The command for an agent's failure, where it is the watcher's to mend and not a trouble of many.
@@ -59,7 +80,16 @@ impl Model {
         found
     }
 
-    /// The selected row as JSON, as it came: an agent's pulse, a conflict, or a list of them.
+    /// Whether there is a selected row to open and to copy.
+    pub fn has_row(&self) -> bool {
+        match self.view {
+            View::Activity => event::chosen(self).is_some(),
+            View::Clashes => self.clashes.chosen().is_some(),
+            View::Room => self.selection().is_some(),
+        }
+    }
+
+    /// The selected row as JSON, as it came: an agent's pulse, a conflict or a list of them, an event.
     pub fn row(&self) -> Option<String> {
         if self.view == View::Clashes {
             let row = self.clashes.chosen()?;
@@ -70,6 +100,9 @@ impl Model {
                 None => warning::json(&row.conflict, row.over.as_deref()),
             };
             return Some(told.to_string());
+        }
+        if self.view == View::Activity && self.pane != Pane::Open {
+            return Some(event::json(&event::chosen(self)?.happening).to_string());
         }
         let (_, agent) = self.selection()?;
         serde_json::to_string(&agent.pulse).ok()

@@ -197,11 +197,12 @@ pub const TABLE: &[Binding] = &[
     bind!("open", [named(KeyCode::Enter), key('l'), named(KeyCode::Right)], Open, ACTIVITY, Row, Some(("agent", "agent")), "open the agent", Look),
     bind!("seen", [key('x')], Seen, ROOM, Marked, None, "mark as seen, here only", List),
     bind!("seen", [key('x')], Seen, CLASHES, Marked, Some(("seen", "seen")), "mark as seen, here only", List),
-    bind!("copy", [key('y')], Copy, CLASHES, Copies, Some(("copy message", "copy")), "copy the message", Take),
+    bind!("copy", [key('y')], Copy, CLASHES, Copies, Some(("copy message", "copy")), "copy the command or the message", Take),
+    bind!("freeze", [key('f')], Freeze, ACTIVITY, Looking, Some(("freeze", "freeze")), "freeze the picture", Look),
     bind!("room", [key('1')], Show(View::Room), BUT_ROOM, Looking, Some(("room", "room")), "the Room", Look),
     bind!("clashes", [key('2')], Show(View::Clashes), BUT_CLASHES, Looking, Some(("clashes", "clashes")), "the Clashes", Look),
     bind!("activity", [key('4')], Show(View::Activity), BUT_ACTIVITY, Looking, Some(("activity", "activity")), "the Activity", Look),
-    bind!("copy", [key('y')], Copy, ROOM, Copies, Some(("copy command", "copy")), "copy the command or the message", Take),
+    bind!("copy", [key('y')], Copy, BUT_CLASHES, Copies, Some(("copy command", "copy")), "copy the command or the message", Take),
     bind!("down", [key('j'), named(KeyCode::Down)], Down, EVERYWHERE, Rows, None, "one line down", Move),
     bind!("up", [key('k'), named(KeyCode::Up)], Up, EVERYWHERE, Rows, None, "one line up", Move),
     bind!("half-down", [ctrl('d')], HalfDown, EVERYWHERE, Rows, None, "half a page down", Move),
@@ -212,7 +213,7 @@ pub const TABLE: &[Binding] = &[
     bind!("end", [key('G'), named(KeyCode::End)], End, EVERYWHERE, Rows, None, "last", Move),
     bind!("pane", [named(KeyCode::Tab), named(KeyCode::BackTab)], OtherPane, BUT_ACTIVITY, Rows, None, "other pane", Look),
     bind!("detail", [key('p')], Detail, BUT_ACTIVITY, Looking, None, "detail on, off", Look),
-    bind!("freeze", [key('f')], Freeze, EVERYWHERE, Looking, None, "freeze the picture", Look),
+    bind!("freeze", [key('f')], Freeze, BUT_ACTIVITY, Looking, None, "freeze the picture", Look),
     bind!("copy-row", [key('Y')], CopyRow, EVERYWHERE, Row, None, "copy the row as JSON", Take),
     bind!("theme", [key('t')], NextTheme, EVERYWHERE, Themes, None, "next theme", Look),
     bind!("quit", [key('q')], Quit, EVERYWHERE, Always, Some(("quit", "quit")), "quit", Leave),
@@ -257,12 +258,19 @@ fn named_once() -> impl Iterator<Item = &'static Binding> {
     (0..TABLE.len()).filter(move |place| first(*place)).map(|place| &TABLE[place])
 }
 
+/// What the settings call a row; nothing, where they have no say.
+fn changeable(binding: &Binding) -> &'static str {
+    if binding.name == names::FIXED { "" } else { binding.name }
+}
+
 /// The table of keys as plain text, for a help without a screen.
 pub fn listed() -> String {
     let mut out = String::from("Keys, and what [keys] in config.toml calls them:\n");
     for binding in named_once() {
         let keys: Vec<String> = binding.keys.iter().map(|k| k.name()).collect();
-        out.push_str(&format!("  {:<18} {:<32} {}\n", keys.join(" "), binding.help, binding.name));
+        let line = format!("  {:<18} {:<32} {}", keys.join(" "), binding.help, changeable(binding));
+        out.push_str(line.trim_end());
+        out.push('\n');
     }
     out
 }
@@ -272,7 +280,9 @@ pub fn markdown() -> String {
     let mut out = String::from("| key | does | name in `[keys]` |\n| --- | --- | --- |\n");
     for binding in named_once() {
         let keys: Vec<String> = binding.keys.iter().map(|k| format!("`{}`", k.name())).collect();
-        out.push_str(&format!("| {} | {} | `{}` |\n", keys.join(" "), binding.help, binding.name));
+        let name = Some(changeable(binding)).filter(|name| !name.is_empty());
+        let name = name.map_or_else(String::new, |name| format!(" `{name}`"));
+        out.push_str(&format!("| {} | {} |{name} |\n", keys.join(" "), binding.help));
     }
     out
 }

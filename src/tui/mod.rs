@@ -5,6 +5,7 @@
 
 mod choice;
 pub mod clashes;
+pub mod event;
 pub mod keys;
 pub mod model;
 mod notify;

@@ -140,8 +140,8 @@ pub struct Behind {
     pub picture: Picture,
     /// The watcher's time at which it was told to stand still.
     pub at: Time,
-    /// What had happened by then, as [`Picture::happened`] counts it.
-    happened: u64,
+    /// What had been different by then, as [`Picture::differences`] counts it.
+    differences: u64,
 }
 
 /// The screen's state.
@@ -183,8 +183,10 @@ pub struct Model {
     pub clashes: Rows,
     /// First row of the Clashes on the screen.
     pub clash_top: usize,
-    /// First line of the activity on the screen.
-    pub activity_top: usize,
+    /// The selected event, by its number; `None`: the newest, whichever that is.
+    pub event: Option<u64>,
+    /// The first event on the screen and how many of its rows are passed; `None`: the newest from its first row on.
+    pub activity_top: Option<(u64, usize)>,
     /// First line of the detail on the screen.
     pub detail_top: usize,
     /// Whether the help is open, and its first line on the screen.
@@ -223,7 +225,8 @@ impl Model {
             list_top: 0,
             clashes: Rows::default(),
             clash_top: 0,
-            activity_top: 0,
+            event: None,
+            activity_top: None,
             detail_top: 0,
             help: None,
             notice: None,
@@ -250,14 +253,14 @@ impl Model {
             self.picture = behind.picture;
         } else {
             let (picture, at) = (self.picture.clone(), self.watch.now());
-            let happened = picture.happened();
-            self.behind = Some(Box::new(Behind { picture, at, happened }));
+            let differences = picture.differences();
+            self.behind = Some(Box::new(Behind { picture, at, differences }));
         }
     }
 
-    /// How much happened since the picture was told to stand still; `None`: it was not.
+    /// How many differences wait to be shown since the picture was told to stand still; `None`: it was not.
     pub fn waiting(&self) -> Option<u64> {
-        self.behind.as_ref().map(|behind| behind.picture.happened() - behind.happened)
+        self.behind.as_ref().map(|behind| behind.picture.differences() - behind.differences)
     }
 
     /// The room as it is, also while the picture stands still.
@@ -334,13 +337,7 @@ impl Model {
             When::Always => true,
             When::Looking => looking && self.picture.agents().len() > 0,
             When::Rows => !looking || self.picture.agents().len() > 0,
-            When::Row => {
-                let row = match self.view {
-                    View::Clashes => self.clashes.chosen().is_some(),
-                    View::Room | View::Activity => self.selection().is_some(),
-                };
-                looking && self.pane != Pane::Open && row
-            }
+            When::Row => looking && self.pane != Pane::Open && self.has_row(),
             When::Copies => looking && self.copies().is_some(),
             When::Marked => looking && self.can_be_seen(),
             // In cards a selection is a level of its own: without it the pane is left to the corner of the eye.

@@ -93,6 +93,15 @@ pub fn owner(model: &mut Model, owner: String) {
     keep_in_sight(model);
 }
 
+/// Selects the agent that would be undone in the worst clash, for who has come to see what a clash is.
+pub fn look_at_clash(model: &mut Model) {
+    let clash = model.picture.conflicts(model.now()).into_iter().next();
+    if let Some(clash) = clash.filter(|clash| clash.level == Level::Clash) {
+        model.selected = Some(clash.second.id().clone());
+    }
+    keep_in_sight(model);
+}
+
 /// Where the room is by now: this machine's own may have moved.
 pub fn server(model: &mut Model, server: String) {
     model.server = server;
@@ -141,6 +150,7 @@ fn press(model: &mut Model, key: KeyEvent) -> Option<Effect> {
         Action::OtherPane if model.help.is_some() => {}
         Action::Show(view) => show(model, view),
         Action::Open if model.view == View::Clashes && clashes::fold(model) => {}
+        Action::Open if model.view == View::Activity => activity::open(model),
         Action::Open => {
             model.pane = Pane::Open;
             model.detail_top = 0;
@@ -197,10 +207,11 @@ fn back(model: &mut Model) {
     }
 }
 
-/// The next that needs you, or the one before.
+/// The next that needs the watcher, or the one before, in the list on the screen.
 fn needs_you(model: &mut Model, by: isize) {
     match model.view {
         View::Clashes => clashes::needs_you(model, by),
+        View::Activity if model.pane == Pane::List => activity::needs_you(model, by),
         View::Room | View::Activity => room::needs_you(model, by),
     }
 }

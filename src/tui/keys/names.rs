@@ -7,7 +7,7 @@ use super::{Binding, Key, Keys, TABLE};
 use crate::written::{Remapped, short};
 
 /// The key that always quits, whatever the settings say.
-const FIXED: &str = "quit-always";
+pub(super) const FIXED: &str = "quit-always";
 
 /// The keys that have a name, beside letters and signs.
 const NAMED: &[(&str, KeyCode)] = &[

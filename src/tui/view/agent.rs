@@ -5,9 +5,11 @@ use ratatui::text::{Line, Span};
 
 use super::failure::{self, Room};
 use super::paint::Canvas;
-use super::{Parts, activity, as_of, at_edge, claim, copies, field, text};
+use super::{Parts, activity, as_of, at_edge, claim, copies, field, key, text};
 use crate::conflict::{Conflict, Level};
 use crate::picture::{Agent, Happening};
+use crate::tui::event;
+use crate::tui::keys::Action;
 use crate::tui::model::{Layout, Model, Pane};
 use crate::warning::{self, Tense};
 use crate::wire::id::AgentId;
@@ -30,7 +32,7 @@ pub fn draw(canvas: &mut Canvas<'_>, model: &Model, parts: &Parts) {
     let old = as_of(model);
     let right = match (model.pane, model.layout()) {
         _ if !old.is_empty() => old.trim_start().to_owned(),
-        (Pane::Open, _) => "Esc back".into(),
+        (Pane::Open, _) => key(model, Action::Back).map_or_else(String::new, |key| format!("{key} back")),
         (_, Layout::Stacked) => claim(model, agent),
         _ => String::new(),
     };
@@ -52,8 +54,9 @@ pub fn draw(canvas: &mut Canvas<'_>, model: &Model, parts: &Parts) {
     if hidden > 0 && area.height > 1 {
         let last = Rect { y: area.bottom() - 1, height: 1, ..area };
         canvas.clear(last);
-        let key = if model.pane == Pane::List { "Enter" } else { "j" };
-        let more = format!(" … {} more · {key}", hidden + 1);
+        let action = if model.pane == Pane::List { Action::Open } else { Action::Down };
+        let key = key(model, action).map_or_else(String::new, |key| format!(" · {key}"));
+        let more = format!(" … {} more{key}", hidden + 1);
         canvas.line(last, 0, &Line::from(Span::styled(more, theme.muted)));
     }
 }
@@ -107,7 +110,7 @@ fn own_activity(model: &Model, id: &AgentId, width: usize) -> Vec<Line<'static>>
         Happening::ClashOver(ended) => ended.conflict.parties().iter().any(|party| party.id() == id),
         _ => false,
     };
-    let told = model.picture.log().rev().filter(concerns);
+    let told = event::listed(model).map(|entry| &entry.happening).filter(concerns);
     let mut lines: Vec<Line<'static>> = told.filter_map(|one| activity::line(model, one)).collect();
     if !lines.is_empty() {
         let title = "─ Activity ";

@@ -48,6 +48,53 @@ pub fn draw(canvas: &mut Canvas<'_>, model: &Model, parts: &Parts) {
     canvas.lines(body, &lines, 0);
 }
 
+/// What the page says to do next, as it is to be pasted; `None` while there is nothing to do but wait.
+pub fn next_step(model: &Model) -> Option<String> {
+    let project = text(model, &model.picture.project);
+    let nobody = newest(model).is_none();
+    match &model.picture.connection {
+        Connection::Live if model.picture.is_whole() => Some(match (model.first.here, nobody) {
+            (Some(_), true) => connect(model, &project),
+            (Some(_), false) => SAY.to_owned(),
+            (None, true) => key(model, &project),
+            (None, false) => pulse(model, &project),
+        }),
+        Connection::Offline { .. } => Some(serve(model)),
+        Connection::Live | Connection::Connecting | Connection::Refused { .. } => None,
+    }
+}
+
+/// Lets an agent into this machine's own room.
+fn connect(model: &Model, project: &str) -> String {
+    let named = if model.first.named { format!(" --project {project}") } else { String::new() };
+    format!("prickle connect claude-code{named}")
+}
+
+/// Makes an agent's key where the room runs.
+fn key(model: &Model, project: &str) -> String {
+    let owner = model.owner.as_deref().map_or("OWNER".into(), |owner| text(model, owner));
+    format!(
+        "export PRICKLE_TOKEN=\"$(prickle key create --kind client --agent {owner}/builder --project {project})\""
+    )
+}
+
+/// Reports a first pulse to a room elsewhere.
+fn pulse(model: &Model, project: &str) -> String {
+    let there = match shown::line(&model.server) {
+        server if model.server != LOCAL_ROOM => format!(" --server {server}"),
+        _ => String::new(),
+    };
+    format!("prickle pulse --project {project} --doing \"trying prickle\"{there}")
+}
+
+/// Starts the room that was never reached.
+fn serve(model: &Model) -> String {
+    match model.server.strip_prefix("http://").filter(|_| model.server != LOCAL_ROOM) {
+        Some(address) => format!("prickle serve --addr {}", shown::line(address)),
+        None => "prickle serve".into(),
+    }
+}
+
 /// How much of the page there is room for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd)]
 enum Much {
@@ -75,11 +122,7 @@ fn write(page: &mut Page<'_>, model: &Model, project: &str, much: Much) {
                 page.theme.text,
             );
             page.blank();
-            let serve = match model.server.strip_prefix("http://").filter(|_| model.server != LOCAL_ROOM) {
-                Some(address) => format!("prickle serve --addr {}", shown::line(address)),
-                None => "prickle serve".into(),
-            };
-            page.step("Start it, where it is to run", &serve);
+            page.step("Start it, where it is to run", &serve(model));
             page.step("A full room to look at", "prickle demo");
         }
         Connection::Refused { why, .. } => page.say(&shown::line(why), page.theme.text),
@@ -91,7 +134,7 @@ fn own(page: &mut Page<'_>, model: &Model, here: Here, project: &str, much: Much
     let host = shown::line(model.server.trim_start_matches("http://"));
     let agent = newest(model);
     let named = if model.first.named { format!(" --project {project}") } else { String::new() };
-    let connect = format!("prickle connect claude-code{named}");
+    let connect = connect(model, project);
     let pulse = format!("prickle pulse --doing \"trying prickle\"{named}");
     if much == Much::Command {
         return page.command(if agent.is_none() { &connect } else { SAY });
@@ -138,12 +181,7 @@ fn own(page: &mut Page<'_>, model: &Model, here: Here, project: &str, much: Much
 /// A room that others run, or that was named.
 fn elsewhere(page: &mut Page<'_>, model: &Model, project: &str, much: Much) {
     let server = shown::line(&model.server);
-    let owner = model.owner.as_deref().map_or("OWNER".into(), |owner| text(model, owner));
-    let key = format!(
-        "export PRICKLE_TOKEN=\"$(prickle key create --kind client --agent {owner}/builder --project {project})\""
-    );
-    let there = if model.server == LOCAL_ROOM { String::new() } else { format!(" --server {server}") };
-    let pulse = format!("prickle pulse --project {project} --doing \"trying prickle\"{there}");
+    let (key, pulse) = (key(model, project), pulse(model, project));
     if much == Much::Command {
         return page.command(&key);
     }
@@ -208,7 +246,7 @@ struct Page<'a> {
 }
 
 /// What makes an agent report.
-const SAY: &str = "Report your pulse to prickle.";
+pub const SAY: &str = "Report your pulse to prickle.";
 /// Columns of what stands before a command on the same row.
 const LABEL: usize = 34;
 /// Columns of what a row of the list is about.

@@ -7,7 +7,7 @@ use super::Parts;
 use super::paint::Canvas;
 use crate::shown;
 use crate::tui::keys::{Action, Binding, Key};
-use crate::tui::model::{Layout, Model};
+use crate::tui::model::{Layout, Model, Pane, View};
 
 /// Draws the footer. Whole hints go when it gets narrow, `? help` last.
 pub fn draw(canvas: &mut Canvas<'_>, model: &Model, parts: &Parts) {
@@ -17,26 +17,28 @@ pub fn draw(canvas: &mut Canvas<'_>, model: &Model, parts: &Parts) {
         canvas.line(parts.footer, 0, &Line::from(Span::styled(format!(" {}", shown::line(told)), style)));
         return;
     }
-    let short = model.layout() != Layout::Columns;
-    let hint = |(binding, keys): (&Binding, &[Key])| -> Option<Vec<Span<'static>>> {
-        let (long, brief) = binding.foot?;
-        let key = model.look.glyphs.tell(&keys.first()?.name()).into_owned();
-        let words = if short { brief } else { long };
-        Some(vec![Span::styled(key, theme.hint), Span::styled(format!(" {words}"), theme.muted)])
+    let hint = |(binding, keys): (&'static Binding, &[Key])| -> Option<Vec<Span<'static>>> {
+        let words = words(model, binding)?;
+        let keys = if binding.action == Action::Down { both(model, keys)? } else { keys.first()?.name() };
+        let keys = model.look.glyphs.tell(&keys).into_owned();
+        Some(vec![Span::styled(keys, theme.hint), Span::styled(format!(" {words}"), theme.muted)])
     };
     let wide = |spans: &[Span<'_>]| -> usize { spans.iter().map(|s| shown::width(&s.content)).sum() };
-    let here = || model.keys.rows().filter(|(binding, _)| model.holds(binding));
-    let help = here().find(|(binding, _)| binding.action == Action::Help).and_then(hint).unwrap_or_default();
+    let mut here: Vec<_> = model.keys.rows().filter(|(binding, _)| model.holds(binding)).collect();
+    here.sort_by_key(|(binding, _)| rank(model, binding.action));
+    let help = here.iter().find(|(b, _)| b.action == Action::Help).and_then(|row| hint(*row));
+    let help = help.unwrap_or_default();
     let room = usize::from(parts.footer.width).saturating_sub(wide(&help) + 3);
     let mut spans = vec![Span::raw(" ")];
     let gap = if usize::from(parts.footer.width) < 60 { 2 } else { 3 };
-    for row in here() {
+    for row in here {
         if row.0.action == Action::Help {
             continue;
         }
         let Some(hint) = hint(row) else { continue };
+        // One that is shorter may still fit.
         if wide(&spans) + wide(&hint) > room {
-            break;
+            continue;
         }
         spans.extend(hint);
         spans.push(Span::raw(" ".repeat(gap)));
@@ -44,4 +46,43 @@ pub fn draw(canvas: &mut Canvas<'_>, model: &Model, parts: &Parts) {
     canvas.line(parts.footer, 0, &Line::from(spans));
     let edge = Rect { width: parts.footer.width.saturating_sub(1), ..parts.footer };
     canvas.right(edge, 0, &Line::from(help));
+}
+
+/// What a key's hint says here; `None`: it has none.
+fn words(model: &Model, binding: &Binding) -> Option<&'static str> {
+    let (open, listed) = (model.pane == Pane::Open, model.pane == Pane::List);
+    let short = model.layout() != Layout::Columns;
+    let (long, brief) = match binding.action {
+        Action::Back | Action::Help if model.help.is_some() => ("close", "close"),
+        // The key of the Room stands there, which says where it leads.
+        Action::Back if model.view != View::Room && listed => return None,
+        Action::Down if model.help.is_some() => {
+            (super::help_end(model) > 0).then_some(("scroll", "scroll"))?
+        }
+        Action::Down if open => (super::detail_end(model) > 0).then_some(("scroll", "scroll"))?,
+        Action::Down if model.view != View::Room && listed => ("move", "move"),
+        Action::Down => return None,
+        Action::Copy if model.copies_message() => ("copy message", "copy"),
+        _ => binding.foot?,
+    };
+    Some(if short { brief } else { long })
+}
+
+/// The keys of one line down and up together.
+fn both(model: &Model, down: &[Key]) -> Option<String> {
+    let up = model.keys.rows().find(|(binding, _)| binding.action == Action::Up);
+    let up = up.and_then(|(_, keys)| keys.first()).map(|key| key.name()).unwrap_or_default();
+    Some(format!("{} {up}", down.first()?.name()).trim_end().to_owned())
+}
+
+/// Which hints come first: what the pane in front is for. The others stand as in the table of keys.
+fn rank(model: &Model, action: Action) -> u8 {
+    match (model.pane, model.view, action) {
+        (_, _, Action::Retry) => 0,
+        (_, _, Action::Back) if model.help.is_some() => 0,
+        (Pane::Open, _, Action::Copy) | (Pane::List, View::Clashes | View::Activity, Action::Down) => 1,
+        (Pane::Open, _, Action::Down) | (Pane::List, View::Clashes | View::Activity, Action::Open) => 2,
+        (Pane::List, View::Clashes, Action::Seen | Action::Copy) => 3,
+        _ => 4,
+    }
 }

@@ -1,142 +1,206 @@
 //! The first line: what needs a person, how many work, and the connection in words.
 
+use ratatui::layout::Rect;
+use ratatui::style::Style;
 use ratatui::text::{Line, Span};
 
 use super::paint::Canvas;
-use super::{Parts, caught_up, text};
+use super::{Parts, caught_up, key, text};
 use crate::conflict::Level;
 use crate::picture::Connection;
+use crate::tui::keys::Action;
 use crate::tui::model::{Layout, Model};
 use crate::{shown, words};
 
-/// Draws the header.
+/// Draws the header: of what is on its left and on its right the longest that fits.
 pub fn draw(canvas: &mut Canvas<'_>, model: &Model, parts: &Parts) {
-    let theme = &model.look.theme;
-    let cards = model.layout() == Layout::Cards;
-    let mut spans = vec![Span::raw(" ")];
-    if !cards {
-        spans.push(Span::styled(shown::line(&model.picture.project), theme.focus));
-        spans.push(Span::raw("   "));
-    }
-    let edge = Span::raw(" ");
-    let mut area = parts.header;
-    let right = match &model.picture.connection {
-        Connection::Live => {
-            spans.extend(counts(model, !cards));
-            match caught_up(model) {
-                // Live, but there is nothing new to come.
-                _ if model.picture.refusing.is_some() => {
-                    let why = model.picture.refusing.as_deref().unwrap_or_default();
-                    let why = if cards {
-                        "no reports".to_owned()
-                    } else {
-                        text(model, &words::brief(why, usize::from(model.size.0 / 2)))
-                    };
-                    Line::from(vec![Span::styled(why, theme.error), edge])
-                }
-                Some(missed) if !cards => {
-                    let text = format!("live · caught up with {}", words::count(missed, "change"));
-                    Line::from(vec![Span::styled(text, theme.live), edge])
-                }
-                _ => Line::from(vec![Span::styled("live", theme.live), edge]),
-            }
-        }
-        Connection::Connecting => Line::from(vec![Span::styled("connecting", theme.muted), edge]),
-        Connection::Offline { .. } => {
-            spans.push(Span::styled(offline(model, !cards), theme.focus));
-            Line::from(vec![Span::styled("r now", theme.hint), edge])
-        }
-        // Why stands in the body, whole; here there would be no room for what to do.
-        Connection::Refused { .. } => {
-            spans.push(Span::styled("refused", theme.error));
-            Line::from(vec![Span::styled("r now", theme.hint), edge])
-        }
+    let area = parts.header;
+    let width = |side: &Side| -> usize {
+        side.spans.iter().map(|span| shown::width(&model.look.glyphs.tell(&span.content))).sum()
     };
-    // What stands still says so before anything else.
-    let right = match model.waiting() {
-        Some(waiting) if cards => {
-            Line::from(vec![Span::styled(format!("FROZEN +{waiting}"), theme.hint), Span::raw(" ")])
-        }
-        Some(waiting) => {
-            let text = format!("FROZEN · {} waiting", words::count(waiting, "change"));
-            Line::from(vec![Span::styled(text, theme.hint), Span::raw(" ")])
-        }
-        None => right,
-    };
-    // A recording has its outages too; only nothing in it is live, and no key brings it back sooner.
-    let right = if model.replay {
-        let at = model.look.zone.second(model.picture.room_time(model.local()));
-        Line::from(vec![Span::styled(format!("recording · {at}"), theme.hint), Span::raw(" ")])
-    } else {
-        right
-    };
-    canvas.right(area, 0, &right);
-    let taken: usize = right.spans.iter().map(|s| shown::width(&s.content)).sum();
-    area.width = area.width.saturating_sub(u16::try_from(taken).unwrap_or(0) + 1);
-    canvas.line(area, 0, &Line::from(spans));
+    let (left, right) = (left(model), right(model));
+    let room = |left: &Side, right: &Side| width(left) + width(right) + 4 <= usize::from(area.width);
+    let pairs = right.iter().flat_map(|right| left.iter().map(move |left| (left, right)));
+    // Words on the right are worth less than what needs a person in words, and more than the rest.
+    let fitting = |worded: bool| pairs.clone().find(|(l, r)| (!worded || l.worded && r.worded) && room(l, r));
+    let last = || left.last().zip(right.last());
+    let Some((left, right)) = fitting(true).or_else(|| fitting(false)).or_else(last) else { return };
+    let taken = u16::try_from(width(right)).unwrap_or(u16::MAX);
+    let edge = Rect { x: area.x + 1, width: area.width.saturating_sub(2), ..area };
+    canvas.right(edge, 0, &Line::from(right.spans.clone()));
+    let rest = Rect { width: edge.width.saturating_sub(taken.saturating_add(1)), ..edge };
+    canvas.line(rest, 0, &Line::from(left.spans.clone()));
 }
 
-/// `offline 12s · retry in 3s (connection refused)`; a recording tries nothing again.
-pub fn offline(model: &Model, reason: bool) -> String {
+/// One way of saying what stands on a side, from the longest on.
+#[derive(Default)]
+struct Side {
+    spans: Vec<Span<'static>>,
+    /// Nothing is left out that should be said in words if it can be.
+    worded: bool,
+}
+
+impl Side {
+    fn of(text: impl Into<String>, style: Style) -> Self {
+        Self { spans: vec![Span::styled(text.into(), style)], worded: true }
+    }
+
+    fn and(mut self, text: impl Into<String>, style: Style) -> Self {
+        self.spans.push(Span::styled(text.into(), style));
+        self
+    }
+}
+
+/// The room, and what needs a person; or that nothing is heard, and why.
+fn left(model: &Model) -> Vec<Side> {
+    let theme = &model.look.theme;
+    let bare: Vec<Side> = match &model.picture.connection {
+        Connection::Live => counts(model),
+        Connection::Connecting => vec![Side::default()],
+        Connection::Offline { .. } => {
+            offline(model).into_iter().map(|said| Side::of(said, theme.focus)).collect()
+        }
+        // Why stands in the body, whole; here there would be no room for what to do.
+        Connection::Refused { .. } => vec![Side::of("refused", theme.error)],
+    };
+    if model.layout() == Layout::Cards {
+        return bare; // there the room's name stands in the rule below
+    }
+    let named = |side: &Side| {
+        let name = Side::of(shown::line(&model.picture.project), theme.focus).and("   ", theme.text);
+        Side { spans: [name.spans, side.spans.clone()].concat(), worded: side.worded }
+    };
+    let named: Vec<Side> = bare.iter().map(named).collect();
+    named.into_iter().chain(bare).collect()
+}
+
+/// How the room is heard.
+fn right(model: &Model) -> Vec<Side> {
+    let theme = &model.look.theme;
+    // A recording has its outages too; only nothing in it is live, and no key brings it back sooner.
+    if model.replay {
+        let at = model.look.zone.second(model.picture.room_time(model.local()));
+        let short = at.get(..5).unwrap_or_default().to_owned();
+        let said = [format!("recording · {at}"), format!("recording {short}"), format!("rec {short}")];
+        return said.into_iter().map(|said| Side::of(said, theme.hint)).collect();
+    }
+    // What stands still says so before anything else.
+    if let Some(waiting) = model.waiting() {
+        let sides = frozen(model, waiting).into_iter().map(|said| Side::of(said, theme.hint));
+        let last = Side { worded: false, ..Side::of(format!("FROZEN +{waiting}"), theme.hint) };
+        return sides.chain([last]).collect();
+    }
+    match &model.picture.connection {
+        Connection::Live => match (&model.picture.refusing, caught_up(model)) {
+            // Live, but there is nothing new to come.
+            (Some(why), _) => {
+                let why = text(model, &words::brief(why, 60));
+                vec![Side::of(why, theme.error), Side::of("no reports", theme.error)]
+            }
+            (None, Some(missed)) => {
+                let long = format!("live · caught up with {}", words::count(missed, "change"));
+                let said = [long, format!("live · {missed} caught up"), "live".into()];
+                said.into_iter().map(|said| Side::of(said, theme.live)).collect()
+            }
+            (None, None) => vec![Side::of("live", theme.live)],
+        },
+        Connection::Connecting => vec![Side::of("connecting", theme.muted)],
+        Connection::Offline { .. } | Connection::Refused { .. } => {
+            let retry = key(model, Action::Retry);
+            vec![retry.map_or_else(Side::default, |key| Side::of(format!("{key} now"), theme.hint))]
+        }
+    }
+}
+
+/// `FROZEN · 7 changes waiting`, and whether the connection is another than the one that stands still.
+fn frozen(model: &Model, waiting: u64) -> Vec<String> {
+    let heard = |connection: &Connection| matches!(connection, Connection::Live);
+    let (long, short) = match (heard(&model.picture.connection), heard(&model.present().connection)) {
+        (true, false) => (" · offline", " off"),
+        (false, true) => (" · live again", " live"),
+        _ => ("", ""),
+    };
+    let told = match waiting {
+        0 => "nothing new".to_owned(),
+        _ => format!("{} waiting", words::count(waiting, "change")),
+    };
+    vec![
+        format!("FROZEN · {told}{long}"),
+        format!("FROZEN +{waiting}{long}"),
+        format!("FROZEN +{waiting}{short}"),
+    ]
+}
+
+/// `offline 12s · retry in 3s (connection refused)`, then shorter; a recording tries nothing again, and of a
+/// picture that stands still nobody knows when.
+fn offline(model: &Model) -> Vec<String> {
     let Connection::Offline { since, why, retry_at } = &model.picture.connection else {
-        return String::new();
+        return Vec::new();
     };
     let now = model.local();
     let away = (now - *since).num_seconds().max(0);
     let away = if away < 60 { format!("{away}s") } else { words::age(now - *since) };
     let retry = match retry_at {
-        Some(at) if *at > now => format!("retry in {}s", ((*at - now).num_milliseconds() + 999) / 1000),
-        _ => "trying now".into(),
+        _ if model.replay || model.behind.is_some() => String::new(),
+        Some(at) if *at > now => format!(" · retry in {}s", ((*at - now).num_milliseconds() + 999) / 1000),
+        _ => " · trying now".into(),
     };
-    let mut text = format!("offline {away}");
-    if !model.replay {
-        text.push_str(&format!(" · {retry}"));
-    }
-    if reason {
-        text.push_str(&format!(" ({})", shown::line(why)));
-    }
-    text
+    let why = text(model, why);
+    vec![
+        format!("offline {away}{retry} ({why})"),
+        format!("offline {away}{retry}"),
+        format!("offline {away}"),
+    ]
 }
 
 /// What needs a person first, then who works.
-fn counts(model: &Model, all: bool) -> Vec<Span<'static>> {
+fn counts(model: &Model) -> Vec<Side> {
     let theme = &model.look.theme;
-    let counts = model.picture.counts(model.picture.room_time(model.local()));
-    let mut spans = Vec::new();
+    let cards = model.layout() == Layout::Cards;
+    let counts = model.picture.counts(model.now());
     if counts.agents == 0 {
-        if model.picture.is_whole() && all {
-            spans.push(Span::styled("no agents yet", theme.muted));
-        }
-        return spans;
+        let said = if model.picture.is_whole() && !cards { "no agents yet" } else { "" };
+        return vec![Side::of(said, theme.muted), Side::default()];
     }
     // What was marked as seen counts no longer.
     let (seen, seen_clashes) = model.seen.standing(&model.picture, model.now());
     let failed = counts.failed.saturating_sub(seen);
     let clashes = model.picture.count_of(Level::Clash).saturating_sub(seen_clashes);
-    if failed > 0 {
-        spans.push(Span::styled(format!("! {failed} failed"), theme.error));
-    }
-    if clashes > 0 {
+    // Of very many not all are looked at.
+    let least = if model.picture.crowded() { "≥ " } else { "" };
+    let noun = if clashes == 1 { "clash" } else { "clashes" };
+    let needs = |failed_word: &str, between: &str, noun: &str| {
+        let mut side = Side { worded: !noun.is_empty(), ..Side::default() };
         if failed > 0 {
-            spans.push(Span::styled(" · ", theme.muted));
+            side = side.and(format!("! {failed}{failed_word}"), theme.error);
         }
-        // Of very many not all are looked at.
-        let least = if model.picture.crowded() { "≥ " } else { "" };
-        let noun = if clashes == 1 { "clash" } else { "clashes" };
-        spans.push(Span::styled(format!("≠ {least}{clashes} {noun}"), theme.clash));
+        if failed > 0 && clashes > 0 {
+            side = side.and(between.to_owned(), theme.muted);
+        }
+        if clashes > 0 {
+            side = side.and(format!("≠ {least}{clashes}{noun}"), theme.clash);
+        }
+        side
+    };
+    let whole = || needs(" failed", " · ", &format!(" {noun}"));
+    let stands = failed > 0 || clashes > 0;
+    let gap = || if stands { "   " } else { "" };
+    let demo = if model.panel.is_some() { " · demo" } else { "" };
+    let mut sides = Vec::new();
+    if !cards {
+        let all = working(model);
+        let bare = format!("{} of {} working", counts.working, counts.agents);
+        for (working, demo) in [(&all, demo), (&bare, demo), (&bare, "")] {
+            sides.push(whole().and(gap(), theme.text).and(working, theme.text).and(demo, theme.muted));
+        }
+    } else if !stands {
+        sides.push(Side::of("nothing needs you", theme.muted).and(demo, theme.muted));
+        sides.push(Side::of("nothing needs you", theme.muted));
+    } else if !demo.is_empty() {
+        sides.push(whole().and(demo, theme.muted));
     }
-    if failed > 0 || clashes > 0 {
-        spans.push(Span::raw(if all { "   " } else { "" }));
-    } else if !all {
-        spans.push(Span::styled("nothing needs you", theme.muted));
-    }
-    if all {
-        spans.push(Span::styled(working(model), theme.text));
-    }
-    if model.panel.is_some() {
-        spans.push(Span::styled(" · demo", theme.muted));
-    }
-    spans
+    sides.extend([whole(), needs(" failed", " ", ""), needs("", " ", "")]);
+    sides
 }
 
 /// `3 of 9 working · 1 stale`.

@@ -20,11 +20,12 @@ use ratatui::layout::Rect;
 use ratatui::style::{Modifier, Style};
 use ratatui::text::{Line, Span};
 
+pub use self::empty::SAY;
 use self::paint::Canvas;
 use super::keys::Action;
 use super::model::{Layout, Model, Pane, View};
 use crate::conflict::Level;
-use crate::picture::{Agent, Connection, Happening};
+use crate::picture::{Agent, Connection, Entry, Happening};
 use crate::warning;
 use crate::wire::id::AgentId;
 use crate::{shown, words};
@@ -211,9 +212,21 @@ pub fn clash_top(model: &Model) -> usize {
     clashes::top(model, parts(model).list)
 }
 
-/// The last first line of the Activity.
-pub fn activity_end(model: &Model) -> usize {
-    activity::lines(model).len().saturating_sub(usize::from(parts(model).list.height))
+/// Where the Activity has to begin so that the selected event is in sight: an event and how many of its rows are
+/// passed; `None`: at the newest.
+pub fn activity_top(model: &Model) -> Option<(u64, usize)> {
+    let list = parts(model).list;
+    activity::top(model, list.width, list.height)
+}
+
+/// Rows that an event takes in the Activity.
+pub fn event_rows(model: &Model, entry: &Entry) -> usize {
+    activity::rows(model, entry, parts(model).list.width)
+}
+
+/// What the page of an empty room says to do next, as it is to be pasted.
+pub fn next_step(model: &Model) -> Option<String> {
+    empty::next_step(model)
 }
 
 /// Whether the detail stands beside or below the list.
@@ -258,13 +271,15 @@ fn as_of(model: &Model) -> String {
     heard.map_or(String::new(), |at| format!(" as of {}", model.look.zone.moment(at, now)))
 }
 
-/// `y copies it`, with the key in use.
+/// The key in use for an action, as the footer names it.
+fn key(model: &Model, action: Action) -> Option<String> {
+    let (_, keys) = model.keys.rows().find(|(binding, _)| binding.action == action)?;
+    keys.first().map(|key| model.look.glyphs.tell(&key.name()).into_owned())
+}
+
+/// `y copies it`; empty where no key does.
 fn copies(model: &Model, what: &str) -> String {
-    let mut rows = model.keys.rows();
-    let key =
-        rows.find_map(|(binding, keys)| (binding.action == Action::Copy).then(|| keys.first()).flatten());
-    let key = key.map(|key| model.look.glyphs.tell(&key.name()).into_owned());
-    key.map_or_else(String::new, |key| format!("{key} copies {what}"))
+    key(model, Action::Copy).map_or_else(String::new, |key| format!("{key} copies {what}"))
 }
 
 /// A text in a role, made safe and put into the terminal's characters.

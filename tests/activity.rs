@@ -1,0 +1,652 @@
+//! The Activity: what happened, in which words and order, at many sizes, and where the eye stays while news come.
+
+#![allow(clippy::unwrap_used, clippy::expect_used)]
+
+use chrono::{FixedOffset, TimeDelta};
+use crossterm::event::{Event, KeyCode, KeyEvent, KeyModifiers};
+use prickle::client::recording;
+use prickle::picture::{Heard, Picture};
+use prickle::tui::model::{Here, Look, Model, Pane, Panel, View, Watch};
+use prickle::tui::theme::{Glyphs, Theme};
+use prickle::tui::{update, view};
+use prickle::wire::Time;
+use prickle::words::Zone;
+use ratatui::buffer::Buffer;
+use ratatui::layout::Rect;
+use serde_json::{Value, json};
+
+const LIVE: &str = "2026-11-30T14:32:10Z";
+
+fn look() -> Look {
+    let utc = FixedOffset::east_opt(0).unwrap();
+    Look { theme: Theme::terminal(), glyphs: Glyphs::Unicode, layout: None, zone: Zone::Fixed(utc) }
+}
+
+/// The recorded room, which was opened at 14:32 after a day.
+fn recorded() -> Model {
+    let at: Time = LIVE.parse().unwrap();
+    let mut recording = recording::read("tests/fixtures/website-v2.jsonl".as_ref()).unwrap();
+    recording.cut(at);
+    let picture = Picture::new(&recording.header.project);
+    let owner = recording.header.owner.clone();
+    let mut model = Model::new(picture, "http://127.0.0.1:7766".into(), owner, Watch::Still(at), look());
+    recording.heard.into_iter().for_each(|heard| update::heard(&mut model, heard));
+    model
+}
+
+fn time(at: &str) -> Time {
+    format!("2026-11-30T{at}Z").parse().unwrap()
+}
+
+fn hear(model: &mut Model, at: &str, mut news: Value) {
+    news["at"] = json!(time(at));
+    update::heard(model, serde_json::from_value::<Heard>(news).unwrap());
+}
+
+/// A pulse of an agent; what `says` names is different.
+fn pulse(agent: &str, at: &str, says: &Value) -> Value {
+    let mut pulse = json!({"agent_id": agent, "owner": agent.split('/').next(), "project": "website-v2",
+        "availability": "working", "doing": "", "task_id": null, "branch": null, "files": [],
+        "last_decision": null, "updated_at": time(at)});
+    for (name, value) in says.as_object().unwrap() {
+        pulse[name] = value.clone();
+    }
+    pulse
+}
+
+fn intent(kind: &str, path: &str, until: &str) -> Value {
+    json!({"kind": kind, "paths": [path], "areas": [], "expires_at": time(until)})
+}
+
+/// A room that a window looks at since 14:01, and what happens in it.
+struct Story {
+    model: Model,
+    seq: u64,
+}
+
+impl Story {
+    /// Three agents; the room remembers how it came to that, and a clash among them stands.
+    fn begin() -> Self {
+        let at = time("14:01:00");
+        let picture = Picture::new("website-v2");
+        let owner = Some("acme".to_owned());
+        let mut model = Model::new(picture, "http://127.0.0.1:7766".into(), owner, Watch::Still(at), look());
+        let live = json!({"news": "live", "epoch": "e", "seq": 6, "server_time": at, "resumed": false});
+        hear(&mut model, "14:01:00", live);
+        let session = json!({"doing": "Reading the session code",
+            "intent": intent("remove", "src/session/**", "14:20:00")});
+        let login =
+            json!({"doing": "Fixing the login", "intent": intent("change", "src/session/a.rs", "14:20:00")});
+        let failed =
+            json!({"doing": "x", "run_failure": {"class": "provider", "step": "claude_code_service"}});
+        let docs = json!({"doing": "Reading the pricing page"});
+        let pulses = [
+            pulse("acme/builder", "13:50:00", &session),
+            pulse("lumen/docs", "13:45:00", &docs),
+            pulse("lumen/fixer", "13:52:00", &login),
+        ];
+        hear(&mut model, "14:01:00", json!({"news": "snapshot", "seq": 6, "pulses": pulses}));
+        let frame = |seq: u64, at: &str, pulse: Value| json!({"type": "pulse", "seq": seq, "at": time(at), "pulse": pulse});
+        let events = [
+            frame(1, "13:02:00", pulse("acme/builder", "12:50:00", &failed)),
+            frame(2, "13:41:00", pulse("acme/builder", "12:50:00", &json!({"doing": "x"}))),
+            frame(3, "13:45:00", pulse("lumen/docs", "13:45:00", &docs)),
+            frame(4, "13:50:00", pulse("acme/builder", "13:50:00", &session)),
+            frame(5, "13:52:00", pulse("lumen/fixer", "13:52:00", &login)),
+            frame(6, "13:55:00", pulse("lumen/docs", "13:55:00", &docs)),
+        ];
+        hear(&mut model, "14:01:00", json!({"news": "recent", "events": events}));
+        update::resize(&mut model, 100, 24);
+        Self { model, seq: 6 }
+    }
+
+    fn says(&mut self, agent: &str, at: &str, says: &Value) {
+        self.seq += 1;
+        let frame =
+            json!({"type": "pulse", "seq": self.seq, "at": time(at), "pulse": pulse(agent, at, says)});
+        hear(&mut self.model, at, json!({"news": "event", "frame": frame}));
+        if matches!(self.model.watch, Watch::Still(_)) {
+            self.model.watch = Watch::Still(time(at));
+        }
+    }
+
+    fn fails(&mut self, agent: &str, at: &str, since: &str, says: &Value) {
+        self.seq += 1;
+        let frame =
+            json!({"type": "pulse", "seq": self.seq, "at": time(at), "pulse": pulse(agent, since, says)});
+        hear(&mut self.model, at, json!({"news": "event", "frame": frame}));
+    }
+
+    /// Everything that the view can tell.
+    fn whole() -> Self {
+        let mut story = Self::begin();
+        let docs = json!({"doing": "Reading the pricing page"});
+        story.fails(
+            "acme/reviewer",
+            "14:02:00",
+            "13:45:00",
+            &json!({"doing": "Reviewing", "run_failure": {"class": "auth", "step": "claude_code_sign_in"}}),
+        );
+        for minute in 3..=4 {
+            story.says("lumen/docs", &format!("14:0{minute}:00"), &docs);
+        }
+        hear(
+            &mut story.model,
+            "14:05:00",
+            json!({"news": "lost", "why": "connection refused", "retry_in": 900}),
+        );
+        let live = json!({"news": "live", "epoch": "e", "seq": story.seq + 3, "server_time": time("14:09:00"), "resumed": true});
+        hear(&mut story.model, "14:09:00", live);
+        story.says("lumen/docs", "14:05:30", &docs);
+        let decided = "Three menus, not five: the fifth had one entry.";
+        story.says("acme/planner", "14:06:00", &json!({"availability": "working", "last_decision": decided}));
+        let fixer =
+            json!({"doing": "Fixing the login", "branch": "fix/login-redirect", "task_id": "login-redirect"});
+        story.says("lumen/fixer", "14:08:00", &fixer);
+        for minute in 10..=22 {
+            story.says("lumen/docs", &format!("14:{minute}:00"), &docs);
+        }
+        story.says(
+            "lumen/styler",
+            "14:23:00",
+            &json!({"availability": "online", "doing": "Ready for the next task"}),
+        );
+        story.says(
+            "acme/planner",
+            "14:26:00",
+            &json!({"availability": "idle", "doing": "Waiting for the nav review", "last_decision": decided}),
+        );
+        let about = json!({"doing": "Reading the session code", "intent": intent("remove", "src/auth/**", "15:00:00")});
+        story.says("acme/builder", "14:19:00", &json!({"doing": "Reading the session code", "intent": intent("change", "src/session/**", "14:49:00")}));
+        story.says("acme/builder", "14:30:00", &about);
+        let login = json!({"doing": "Fixing the login", "branch": "fix/login-redirect", "task_id": "login-redirect",
+            "intent": intent("change", "src/auth/login.rs", "15:01:00")});
+        story.says("lumen/fixer", "14:31:00", &login);
+        story.seq += 1;
+        let gone =
+            json!({"type": "gone", "seq": story.seq, "at": time("14:31:30"), "agent_id": "lumen/styler"});
+        hear(&mut story.model, "14:31:30", json!({"news": "event", "frame": gone}));
+        story.seq += 1;
+        let poke = json!({"type": "poke", "seq": story.seq});
+        hear(&mut story.model, "14:31:40", json!({"news": "event", "frame": poke}));
+        story.says("lumen/docs", "14:32:00", &json!({"doing": "Translating the pricing page 料金ページ"}));
+        story.model.watch = Watch::Still(time("14:32:10"));
+        press(&mut story.model, "4");
+        story
+    }
+}
+
+fn draw(model: &mut Model, columns: u16, rows: u16) -> Buffer {
+    update::resize(model, columns, rows);
+    let mut buffer = Buffer::empty(Rect::new(0, 0, columns, rows));
+    view::draw(model, &mut buffer);
+    buffer
+}
+
+fn text(model: &mut Model, columns: u16, rows: u16) -> String {
+    view::plain(&draw(model, columns, rows))
+}
+
+fn press(model: &mut Model, keys: &str) -> Option<update::Effect> {
+    let mut last = None;
+    for key in keys.chars() {
+        let code = match key {
+            '\r' => KeyCode::Enter,
+            '\u{1b}' => KeyCode::Esc,
+            key => KeyCode::Char(key),
+        };
+        last = update::event(model, &Event::Key(KeyEvent::new(code, KeyModifiers::NONE)));
+    }
+    last
+}
+
+#[test]
+fn activity_in_every_width() {
+    for (columns, rows) in
+        [(30, 40), (38, 40), (45, 30), (60, 30), (80, 24), (100, 30), (120, 32), (140, 32), (200, 32)]
+    {
+        let mut model = Story::whole().model;
+        insta::assert_snapshot!(format!("{columns}x{rows}"), text(&mut model, columns, rows));
+    }
+}
+
+/// The rows of the list on the screen, from the rule on.
+fn rows(model: &mut Model, columns: u16, rows: u16) -> Vec<String> {
+    text(model, columns, rows).lines().skip(1).map(str::to_owned).collect()
+}
+
+/// A room in which so many agents have said something, one a second.
+fn crowd(events: u64) -> Story {
+    let mut story = Story::begin();
+    for n in 0..events {
+        let at = format!("14:10:{n:02}");
+        story.says(&format!("acme/a{n}"), &at, &json!({"doing": format!("says {n}")}));
+    }
+    press(&mut story.model, "4");
+    story
+}
+
+#[test]
+fn the_selected_event_stays_on_its_row_while_news_come_in_above() {
+    let mut story = crowd(30);
+    press(&mut story.model, "jjjjj");
+    let before = rows(&mut story.model, 80, 24);
+    assert!(before[6].starts_with("▌14:10") && before[6].contains("says 24"), "{before:?}");
+    for n in 0..3 {
+        story.says("lumen/new", "14:11:00", &json!({"doing": format!("more {n}")}));
+    }
+    let after = rows(&mut story.model, 80, 24);
+    assert_eq!(after[1..22], before[1..22], "what is read does not move");
+    assert!(after[0].contains("3 newer above"), "{}", after[0]);
+    // Back at the top it goes with the news again.
+    press(&mut story.model, "g");
+    let top = rows(&mut story.model, 80, 24);
+    assert!(top[1].starts_with("▌14:11") && top[1].contains("more 2"), "{top:?}");
+    story.says("lumen/new", "14:12:00", &json!({"doing": "the newest"}));
+    let top = rows(&mut story.model, 80, 24);
+    assert!(top[1].starts_with("▌14:12") && top[1].contains("the newest"), "{top:?}");
+    assert!(top[0].ends_with(" newest first ─"));
+}
+
+#[test]
+fn reading_at_the_end_and_in_wrapped_rows_stays_in_sight() {
+    for (columns, rows_) in [(30, 8), (38, 12), (60, 10), (100, 24)] {
+        let mut story = Story::whole();
+        update::resize(&mut story.model, columns, rows_);
+        let mut seen = 0;
+        loop {
+            let shown = rows(&mut story.model, columns, rows_);
+            assert!(shown.iter().any(|row| row.starts_with('▌')), "{columns}x{rows_}: {shown:?}");
+            let before = story.model.event;
+            press(&mut story.model, "j");
+            seen += 1;
+            if story.model.event == before {
+                break;
+            }
+        }
+        assert_eq!(seen, 22, "every event once, and no rule");
+        let end = rows(&mut story.model, columns, rows_);
+        assert!(end[end.len() - 2].starts_with('▌'), "the last page is full: {end:?}");
+        press(&mut story.model, "G");
+        assert_eq!(rows(&mut story.model, columns, rows_), end);
+        press(&mut story.model, "g");
+        assert_eq!((story.model.event, story.model.activity_top), (None, None));
+        press(&mut story.model, "\u{1b}");
+        assert_eq!(story.model.view, View::Room);
+    }
+}
+
+#[test]
+fn an_event_that_is_forgotten_gives_its_selection_to_the_oldest() {
+    let mut story = Story::begin();
+    press(&mut story.model, "4G");
+    let oldest = story.model.event;
+    assert!(oldest.is_some());
+    for n in 0..600_u64 {
+        story.says("acme/a", "14:20:00", &json!({"doing": n.to_string()}));
+    }
+    let shown = rows(&mut story.model, 80, 24);
+    assert_ne!(story.model.event, oldest);
+    assert!(shown[21].starts_with('▌'), "{shown:?}");
+}
+
+#[test]
+fn enter_opens_the_agent_of_the_event_and_esc_comes_back_to_it() {
+    let mut story = Story::whole();
+    update::resize(&mut story.model, 100, 24);
+    press(&mut story.model, "\r");
+    assert_eq!(
+        (story.model.pane, story.model.selected.as_ref().unwrap().as_str()),
+        (Pane::Open, "lumen/docs")
+    );
+    assert!(text(&mut story.model, 100, 24).contains("─ lumen/docs "));
+    press(&mut story.model, "\u{1b}");
+    assert_eq!((story.model.pane, story.model.view), (Pane::List, View::Activity));
+    // The room's own word and somebody who has left are about nobody who could be opened.
+    for _ in 0..2 {
+        press(&mut story.model, "j\r");
+        assert_eq!(story.model.pane, Pane::List);
+        assert!(text(&mut story.model, 100, 24).contains(" nobody to open"));
+    }
+    // A clash opens one's own agent of the two.
+    press(&mut story.model, "j\r");
+    assert_eq!(story.model.selected.as_ref().unwrap().as_str(), "acme/builder");
+}
+
+#[test]
+fn n_goes_from_trouble_to_trouble_that_still_stands() {
+    let mut story = Story::whole();
+    let mut told = Vec::new();
+    for _ in 0..4 {
+        press(&mut story.model, "n");
+        let shown = rows(&mut story.model, 100, 40);
+        told.push(shown.iter().find(|row| row.starts_with('▌')).unwrap()[3..25].trim().to_owned());
+    }
+    // The clash of 13:52 is over, the failure of 13:02 was cleared.
+    assert_eq!(told, ["14:31 ≠ clash", "14:02 ! acme/reviewer", "14:31 ≠ clash", "14:02 ! acme/reviewer"]);
+}
+
+#[test]
+fn the_selected_event_is_copied_as_json_as_it_came() {
+    let mut story = Story::whole();
+    let copied = |story: &mut Story| match press(&mut story.model, "Y") {
+        Some(update::Effect::Copy(text)) => serde_json::from_str::<Value>(&text).unwrap(),
+        other => panic!("{other:?}"),
+    };
+    let newest = copied(&mut story);
+    assert_eq!(newest["type"], "pulse");
+    assert_eq!(newest["pulse"]["doing"], "Translating the pricing page 料金ページ");
+    press(&mut story.model, "jjj");
+    let clash = copied(&mut story);
+    assert_eq!((&clash["type"], &clash["pulses"][1]["agent_id"]), (&json!("clash"), &json!("lumen/fixer")));
+}
+
+#[test]
+fn a_room_in_which_nothing_changed_says_so() {
+    let at = time("14:01:00");
+    let mut model = Model::new(
+        Picture::new("website-v2"),
+        "http://127.0.0.1:7766".into(),
+        None,
+        Watch::Still(at),
+        look(),
+    );
+    hear(
+        &mut model,
+        "14:01:00",
+        json!({"news": "live", "epoch": "e", "seq": 1, "server_time": at, "resumed": false}),
+    );
+    let pulses = [pulse("acme/a", "14:00:00", &json!({}))];
+    hear(&mut model, "14:01:00", json!({"news": "snapshot", "seq": 1, "pulses": pulses}));
+    press(&mut model, "4");
+    assert!(text(&mut model, 80, 24).contains("Nothing has changed since you opened it at 14:01."));
+    assert_eq!(press(&mut model, "jkGg\rY"), None);
+    assert_eq!(model.pane, Pane::List);
+}
+
+#[test]
+fn the_only_colour_is_the_marks_and_their_titles() {
+    let mut model = Story::whole().model;
+    let buffer = draw(&mut model, 100, 30);
+    let red = Theme::terminal().error.fg;
+    let row = (0..30).find(|y| buffer[(7, *y)].symbol() == "!").unwrap();
+    let coloured: String =
+        (0..100).filter(|x| buffer[(*x, row)].style().fg == red).map(|x| buffer[(x, row)].symbol()).collect();
+    assert_eq!(coloured, "!Claude Code is signed out");
+}
+
+#[test]
+fn the_history_is_there_whatever_the_clocks_say() {
+    let (at, room) = (time("14:01:00"), time("15:01:00"));
+    let mut model = Model::new(Picture::new("website-v2"), String::new(), None, Watch::Still(at), look());
+    hear(
+        &mut model,
+        "14:01:00",
+        json!({"news": "live", "epoch": "e", "seq": 1, "server_time": room, "resumed": false}),
+    );
+    let said = pulse("acme/a", "15:00:00", &json!({"doing": "before we came"}));
+    hear(&mut model, "14:01:00", json!({"news": "snapshot", "seq": 1, "pulses": [said]}));
+    let event = json!({"type": "pulse", "seq": 1, "at": time("15:00:00"), "pulse": said});
+    hear(&mut model, "14:01:00", json!({"news": "recent", "events": [event]}));
+    press(&mut model, "4");
+    let shown = text(&mut model, 100, 24);
+    assert!(shown.contains("before we came") && shown.contains("this clock"), "{shown}");
+}
+
+#[test]
+fn another_day_has_a_rule_of_its_own() {
+    let mut model = recorded();
+    press(&mut model, "4");
+    insta::assert_snapshot!("recorded-80x30", text(&mut model, 80, 30));
+}
+
+#[test]
+fn a_frozen_picture_counts_what_waits_and_loses_nothing() {
+    let mut story = crowd(5);
+    press(&mut story.model, "jj");
+    let chosen = story.model.event;
+    press(&mut story.model, "f");
+    let header = |model: &mut Model, columns| text(model, columns, 24).lines().next().unwrap().to_owned();
+    assert!(
+        header(&mut story.model, 100).ends_with("FROZEN · nothing new"),
+        "{}",
+        header(&mut story.model, 100)
+    );
+    let still = rows(&mut story.model, 100, 24);
+    story.says("lumen/docs", "14:12:00", &json!({"doing": "Reading the pricing page"}));
+    assert!(header(&mut story.model, 100).ends_with("nothing new"), "a report alike is no change");
+    story.says("lumen/docs", "14:13:00", &json!({"doing": "Writing"}));
+    story.says("lumen/docs", "14:14:00", &json!({"doing": "Resting"}));
+    assert!(header(&mut story.model, 100).ends_with("FROZEN · 2 changes waiting"));
+    assert!(header(&mut story.model, 30).ends_with("FROZEN +2"));
+    hear(&mut story.model, "14:15:00", json!({"news": "lost", "why": "reset", "retry_in": 900}));
+    assert!(header(&mut story.model, 100).ends_with("FROZEN · 2 changes waiting · offline"));
+    let narrow = [36, 34, 30, 24, 20].map(|columns| header(&mut story.model, columns));
+    let expected = [
+        " ≠ 1 clash      FROZEN +2 · offline",
+        " ≠ 1 clash    FROZEN +2 · offline",
+        " ≠ 1 clash      FROZEN +2 off",
+        " ≠ 1      FROZEN +2 off",
+        " ≠ 1  FROZEN +2 off",
+    ];
+    assert_eq!(narrow, expected);
+    let same = |now: &[String], then: &[String]| now[..22] == then[..22];
+    assert!(same(&rows(&mut story.model, 100, 24), &still), "nothing moves, ages neither");
+    // Looking about goes on.
+    press(&mut story.model, "?");
+    assert!(text(&mut story.model, 100, 24).contains("Keys in the Activity"));
+    press(&mut story.model, "?jk");
+    assert_eq!(story.model.event, chosen);
+    hear(
+        &mut story.model,
+        "14:16:00",
+        json!({"news": "live", "epoch": "e", "seq": story.seq, "server_time": time("14:16:00"), "resumed": true}),
+    );
+    press(&mut story.model, "f");
+    assert_eq!(story.model.event, chosen, "the selection is kept");
+    press(&mut story.model, "g");
+    let shown = rows(&mut story.model, 100, 24).join("\n");
+    let place = |what: &str| shown.find(what).unwrap_or_else(|| panic!("{what}: {shown}"));
+    assert!(place("14:15 to 14:16 not connected") < place("Resting") && place("Resting") < place("Writing"));
+    assert_eq!(press(&mut story.model, "fq"), Some(update::Effect::Quit));
+}
+
+#[test]
+fn nothing_foreign_reaches_the_activity() {
+    let mut story = Story::begin();
+    let evil = "a\u{1b}]52;c;aGk=\u{7}\nb\u{202e}\u{200b}c";
+    story.says(
+        "acme/a",
+        "14:10:00",
+        &json!({"doing": evil, "branch": evil, "task_id": evil, "last_decision": evil}),
+    );
+    press(&mut story.model, "4");
+    for columns in 20..140 {
+        let buffer = draw(&mut story.model, columns, 24);
+        let foreign = |c: char| c.is_control() || "\u{202e}\u{200b}".contains(c);
+        assert!(!buffer.content().iter().any(|cell| cell.symbol().chars().any(foreign)), "{columns}");
+        assert!(!view::plain(&buffer).contains("52;c"));
+    }
+    assert!(text(&mut story.model, 100, 24).contains("a··b<U+202E><U+200B>c"));
+}
+
+#[test]
+fn the_help_of_each_view_at_every_size() {
+    for (view, name) in [("1", "room"), ("2", "clashes"), ("4", "activity")] {
+        for (columns, rows) in [(38, 20), (60, 20), (80, 24), (140, 40)] {
+            let mut model = recorded();
+            draw(&mut model, columns, rows);
+            press(&mut model, "4");
+            press(&mut model, view);
+            press(&mut model, "?");
+            insta::assert_snapshot!(format!("help-{name}-{columns}x{rows}"), text(&mut model, columns, rows));
+        }
+    }
+}
+
+/// Rooms in each state that the header tells, two agents failed and one clash.
+fn states() -> Vec<(&'static str, Model)> {
+    let offline = |model: &mut Model| {
+        hear(model, "14:32:10", json!({"news": "lost", "why": "connection refused", "retry_in": 3000}));
+        model.watch = Watch::Still(time("14:32:12"));
+    };
+    let demo = Panel {
+        title: "Demo".into(),
+        lines: Vec::new(),
+        began: time("14:32:00"),
+        period: TimeDelta::seconds(90),
+        beats: Vec::new(),
+    };
+    let mut states = Vec::new();
+    let mut state = |name, change: &dyn Fn(&mut Model)| {
+        let mut model = recorded();
+        change(&mut model);
+        states.push((name, model));
+    };
+    state("live", &|_| {});
+    state("demo", &|model| model.panel = Some(demo.clone()));
+    state("caught up", &|model| {
+        offline(model);
+        let live = json!({"news": "live", "epoch": "x", "seq": 21, "server_time": time("14:32:12"), "resumed": true});
+        hear(model, "14:32:12", live);
+    });
+    state("offline", &|model| offline(model));
+    state("frozen", &|model| {
+        press(model, "f");
+        for n in 0..7 {
+            let pulse = pulse("acme/new", "14:32:11", &json!({"doing": format!("x{n}")}));
+            let frame = json!({"type": "pulse", "seq": 40 + n, "at": time("14:32:11"), "pulse": pulse});
+            hear(model, "14:32:11", json!({"news": "event", "frame": frame}));
+        }
+    });
+    state("frozen, offline since", &|model| {
+        press(model, "f");
+        offline(model);
+    });
+    state("recording", &|model| model.replay = true);
+    state("refuses reports", &|model| {
+        hear(model, "14:32:10", json!({"news": "room", "refusing": "the room's storage is full"}));
+    });
+    state("no key", &|model| hear(model, "14:32:10", json!({"news": "refused", "why": "revoked"})));
+    states
+}
+
+#[test]
+fn the_header_says_as_much_as_fits_at_every_width() {
+    let mut told = String::new();
+    for (name, mut model) in states() {
+        told.push_str(&format!("{name}\n"));
+        for columns in [20, 24, 30, 38, 45, 59, 60, 70, 80, 100, 120, 140] {
+            let row = text(&mut model, columns, 24).lines().next().unwrap().to_owned();
+            told.push_str(&format!("{columns:>4} {row}\n"));
+        }
+        for columns in 24..=140 {
+            let row = text(&mut model, columns, 24).lines().next().unwrap().to_owned();
+            assert!(!row.contains('…'), "{name}, {columns}: {row}");
+            // Counts while they are of now; the last that goes is what needs a person.
+            let counted = row.contains("! 2") && row.contains("≠ 1");
+            assert!(counted || ["offline", "no key"].contains(&name), "{name}, {columns}: {row}");
+        }
+    }
+    insta::assert_snapshot!("header", told);
+}
+
+#[test]
+fn the_footer_of_each_view_at_every_width() {
+    let mut told = String::new();
+    for (keys, name) in [
+        ("", "room"),
+        ("\r", "agent"),
+        ("2", "clashes"),
+        ("4", "activity"),
+        ("4\r", "its agent"),
+        ("?", "help"),
+    ] {
+        told.push_str(&format!("{name}\n"));
+        for columns in [20, 30, 38, 45, 60, 80, 100, 140] {
+            let mut model = recorded();
+            draw(&mut model, columns, 24);
+            press(&mut model, keys);
+            let row = text(&mut model, columns, 24).lines().last().unwrap().to_owned();
+            assert!(row.contains("? "), "{row}");
+            assert!(!row.contains('…'), "whole hints go: {row}");
+            told.push_str(&format!("{columns:>4} {row}\n"));
+        }
+    }
+    insta::assert_snapshot!("footer", told);
+}
+
+#[test]
+fn the_empty_rooms_next_step_is_copied() {
+    let at = time("14:01:00");
+    let local = "http://127.0.0.1:7766".to_owned();
+    let empty = |here: bool| {
+        let mut model = Model::new(
+            Picture::new("website-v2"),
+            local.clone(),
+            Some("acme".into()),
+            Watch::Still(at),
+            look(),
+        );
+        model.first.here = here.then_some(Here { open: at, ends: true });
+        hear(
+            &mut model,
+            "14:01:00",
+            json!({"news": "live", "epoch": "e", "seq": 0, "server_time": at, "resumed": false}),
+        );
+        model
+    };
+    let copied = |model: &mut Model| match press(model, "y") {
+        Some(update::Effect::Copy(text)) => Some(text),
+        other => other.map(|other| panic!("{other:?}")),
+    };
+    let mut model = empty(true);
+    assert_eq!(copied(&mut model), None, "what is in the room is not known yet");
+    hear(&mut model, "14:01:00", json!({"news": "snapshot", "seq": 0, "pulses": []}));
+    let last = |model: &mut Model| text(model, 80, 24).lines().last().unwrap().to_owned();
+    assert!(last(&mut model).starts_with(" y copy   q quit"), "{}", last(&mut model));
+    assert_eq!(copied(&mut model).unwrap(), "prickle connect claude-code");
+    let standing = json!({"project": "website-v2", "agents": [{"agent_id": "acme/claude-code",
+        "key_made_at": at, "key_first_used_at": null, "tools_listed_at": null, "pulse": null, "elsewhere": []}]});
+    update::agents(&mut model, serde_json::from_value(standing).unwrap());
+    assert_eq!(copied(&mut model).unwrap(), "Report your pulse to prickle.");
+    let mut model = empty(false);
+    hear(&mut model, "14:01:00", json!({"news": "snapshot", "seq": 0, "pulses": []}));
+    let command = copied(&mut model).unwrap();
+    assert!(
+        command.starts_with("export PRICKLE_TOKEN=") && command.contains("--agent acme/builder"),
+        "{command}"
+    );
+    // Nobody is selected here, so that is not what the key copies where somebody is.
+    assert_eq!(copied(&mut recorded()).unwrap(), "claude auth login");
+}
+
+#[test]
+fn the_demos_panel_tells_whole_lines() {
+    let long = "Nine of them, made up, call a real room of their own, which is gone with this window.";
+    let story = "lumen/fixer gets out of the way, and the clash ends";
+    for (columns, rows) in [(38, 24), (60, 24), (80, 24), (100, 28), (120, 32)] {
+        let mut model = recorded();
+        model.panel = Some(Panel {
+            title: "Demo".into(),
+            lines: vec![long.into(), "Try  n what needs you".into()],
+            began: time("14:32:00"),
+            period: TimeDelta::seconds(90),
+            beats: vec![(TimeDelta::seconds(20), story.into())],
+        });
+        let shown = text(&mut model, columns, rows);
+        let from = shown.find("─ Demo ").unwrap();
+        let panel: Vec<&str> = shown[from..].lines().skip(1).flat_map(str::split_whitespace).collect();
+        let panel = panel.join(" ");
+        assert!(panel.starts_with(&format!("In 11s: {story}")), "{columns}x{rows}: {panel}");
+        assert!(panel.contains(long) || !panel.contains("Nine of them"), "{columns}x{rows}: {panel}");
+        assert!(panel.contains("Try n what needs you"), "{columns}x{rows}: {panel}");
+    }
+}
+
+#[test]
+fn the_eye_of_who_looks_for_a_clash_falls_on_whose_work_would_be_undone() {
+    let mut model = recorded();
+    update::look_at_clash(&mut model);
+    assert_eq!(model.selected.as_ref().unwrap().as_str(), "lumen/fixer");
+}
