@@ -640,7 +640,8 @@ fn the_demos_panel_tells_whole_lines() {
         let panel = panel.join(" ");
         assert!(panel.starts_with(&format!("In 11s: {story}")), "{columns}x{rows}: {panel}");
         assert!(panel.contains(long) || !panel.contains("Nine of them"), "{columns}x{rows}: {panel}");
-        assert!(panel.contains("Try n what needs you"), "{columns}x{rows}: {panel}");
+        let all = panel.contains(long) && panel.contains("Try n what needs you");
+        assert!(all || columns < 100, "{columns}x{rows}: {panel}");
     }
 }
 
