@@ -117,7 +117,7 @@ impl Party {
     }
 
     /// Until when it counts.
-    fn until(&self) -> Time {
+    pub fn until(&self) -> Time {
         self.intent().map_or_else(|| self.pulse.updated_at + FILES_COUNT_FOR, |intent| intent.expires_at)
     }
 }

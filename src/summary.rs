@@ -113,6 +113,9 @@ pub fn needs_you(picture: &Picture, owner: Option<&str>, now: Time) -> usize {
 
 #[cfg(test)]
 mod tests {
+    #![allow(clippy::unwrap_used)]
+    use serde_json::json;
+
     use super::*;
 
     fn summary(state: State) -> Summary {
@@ -130,6 +133,44 @@ mod tests {
         assert_eq!(calm.line(), "3 of 9 working · website-v2");
         let empty = Summary { agents: 0, working: 0, ..calm };
         assert_eq!(empty.line(), "no agents yet · website-v2");
+    }
+
+    #[test]
+    fn what_needs_an_owner_are_their_failures_and_the_clashes_with_them() {
+        const NOON: &str = "2026-11-30T12:00:00Z";
+        let now: Time = NOON.parse().unwrap();
+        let pulse = |who: &str, kind: Option<&str>| {
+            let mut pulse = json!({"agent_id": who, "owner": who.split('/').next(), "project": "site",
+                "availability": "working", "doing": "x", "task_id": null, "branch": null, "files": [],
+                "last_decision": null, "updated_at": NOON});
+            match kind {
+                Some(kind) => {
+                    pulse["intent"] = json!({"kind": kind, "paths": ["a.rs"], "areas": [], "expires_at": "2026-11-30T13:00:00Z"})
+                }
+                None => pulse["run_failure"] = json!({"class": "auth", "step": "codex_sign_in"}),
+            }
+            pulse
+        };
+        let pulses = [
+            pulse("acme/a", None),
+            pulse("acme/b", Some("remove")),
+            pulse("orbit/c", None),
+            pulse("lumen/d", Some("change")),
+        ];
+        let mut picture = Picture::new("site");
+        for mut news in [
+            json!({"news": "live", "epoch": "e", "seq": 4, "server_time": NOON, "resumed": false}),
+            json!({"news": "snapshot", "seq": 4, "pulses": pulses}),
+        ] {
+            news["at"] = NOON.into();
+            picture.apply(serde_json::from_value(news).unwrap());
+        }
+        let need = |owner| needs_you(&picture, owner, now);
+        assert_eq!(
+            [need(Some("acme")), need(Some("orbit")), need(Some("lumen")), need(Some("nobody"))],
+            [2, 1, 1, 0]
+        );
+        assert_eq!(need(None), 3, "the room's");
     }
 
     #[test]

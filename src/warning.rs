@@ -2,9 +2,15 @@
 //!
 //! All of it is safe to show and to copy: other people's texts go through [`shown::line()`].
 
+mod json;
+
+use std::collections::BTreeSet;
+
+pub use self::json::json;
 use crate::conflict::{Act, Branches, Conflict, Ended, Group, How, Level, Party, Place};
 use crate::shown;
 use crate::wire::Time;
+use crate::wire::id::AgentId;
 use crate::wire::pulse::IntentKind;
 use crate::words::{self, Zone};
 
@@ -56,8 +62,8 @@ fn kind(party: &Party) -> String {
     party.intent().map_or_else(String::new, |intent| shown::line(intent.kind.as_str()))
 }
 
-/// What one side named where they meet: `src/auth/**`, `src/a.rs and 2 more`, `area auth`.
-fn target(conflict: &Conflict, second: bool) -> String {
+/// What one side named where they meet, each once: `src/auth/**`, `area auth`.
+pub fn named(conflict: &Conflict, second: bool) -> Vec<String> {
     let named = |place: &Place| match place {
         Place::Area(area) => format!("area {}", shown::line(area)),
         Place::Paths { first, second: theirs, .. } => shown::line(if second { theirs } else { first }),
@@ -68,6 +74,12 @@ fn target(conflict: &Conflict, second: bool) -> String {
             all.push(named);
         }
     }
+    all
+}
+
+/// The same in a sentence: `src/auth/**`, `src/a.rs and 2 more`.
+fn target(conflict: &Conflict, second: bool) -> String {
+    let all = named(conflict, second);
     let first = all.first().cloned().unwrap_or_default();
     // Beyond what is listed it may be the same again: only what is known is counted.
     match all.len().saturating_sub(1) {
@@ -88,18 +100,27 @@ fn doing(party: &Party) -> String {
 /// One sentence without its full stop: `acme/builder is about to remove src/auth/** while lumen/fixer changes
 /// src/auth/login.rs`.
 pub fn told(conflict: &Conflict, tense: Tense) -> String {
+    halves(conflict, tense).join(" ")
+}
+
+/// The same sentence as one or two parts, each about one of them: `acme/builder is about to remove src/auth/**`,
+/// `while lumen/fixer changes src/auth/login.rs`.
+pub fn halves(conflict: &Conflict, tense: Tense) -> Vec<String> {
     let (one, other) = (name(&conflict.first), name(&conflict.second));
     let (first, second) = (target(conflict, false), target(conflict, true));
     let (is, are) = if tense == Tense::Past { ("was", "were") } else { ("is", "are") };
-    let said = if conflict.second.act == Act::Reports {
+    let mut said = if conflict.second.act == Act::Reports {
         let had = if tense == Tense::Past { "had reported" } else { "reported" };
-        format!("{one} {is} about to {} {first} and {other} {had} {second}", kind(&conflict.first))
+        vec![
+            format!("{one} {is} about to {} {first}", kind(&conflict.first)),
+            format!("and {other} {had} {second}"),
+        ]
     } else if kind(&conflict.first) == kind(&conflict.second) && first == second {
         match (conflict.level, tense) {
             (Level::Note, Tense::Present) => {
-                format!("{one} and {other} both {} {first}", kind(&conflict.first))
+                vec![format!("{one} and {other} both {} {first}", kind(&conflict.first))]
             }
-            _ => format!("{one} and {other} {are} both about to {} {first}", kind(&conflict.first)),
+            _ => vec![format!("{one} and {other} {are} both about to {} {first}", kind(&conflict.first))],
         }
     } else {
         let verb = conflict.second.intent().and_then(|intent| verb(&intent.kind));
@@ -108,12 +129,15 @@ pub fn told(conflict: &Conflict, tense: Tense) -> String {
             (Some([_, did, _]), Tense::Past) => format!("{did} {second}"),
             (None, _) => format!("{is} about to {} {second}", kind(&conflict.second)),
         };
-        format!("{one} {is} about to {} {first} while {other} {does}", kind(&conflict.first))
+        vec![
+            format!("{one} {is} about to {} {first}", kind(&conflict.first)),
+            format!("while {other} {does}"),
+        ]
     };
-    match doubt(conflict) {
-        Some(doubt) => format!("{said} ({doubt})"),
-        None => said,
+    if let (Some(doubt), Some(last)) = (doubt(conflict), said.last_mut()) {
+        last.push_str(&format!(" ({doubt})"));
     }
+    said
 }
 
 /// What makes it less than sure; `None` where nothing does.
@@ -130,28 +154,45 @@ pub fn doubt(conflict: &Conflict) -> Option<&'static str> {
 /// Many conflicts around one agent in one sentence: `acme/builder is about to remove src/** while 12 others are
 /// at work there`. `None` for one that stands alone.
 pub fn together(group: &Group<'_>, tense: Tense) -> Option<String> {
-    let around = group.around?;
-    let party = group.conflicts.first()?.parties().into_iter().find(|party| party.id() == around)?;
-    let (is, are) = if tense == Tense::Past { ("was", "were") } else { ("is", "are") };
-    let mut others: Vec<_> =
-        group.conflicts.iter().flat_map(|conflict| conflict.parties()).map(Party::id).collect();
-    others.retain(|id| *id != around);
-    others.sort_unstable();
-    others.dedup();
-    let others = words::count(others.len() as u64, "other");
-    let what = match party.pulse.intent.as_ref() {
-        Some(intent) => format!("about to {}", words::intent(intent)),
-        None => "at work".to_owned(),
-    };
-    Some(format!("{} {is} {what} while {others} {are} at work there", name(party)))
+    halves_together(group, tense).map(|halves| halves.join(" "))
 }
 
-/// What it comes to: `One would undo the other`.
-pub fn effect(conflict: &Conflict) -> &'static str {
-    match conflict.level {
-        Level::Clash => "One would undo the other",
-        Level::Risk => "One may undo the other",
-        Level::Note => "They meet, and neither undoes the other",
+/// The same sentence in two parts: what the one is about to do, and how many are in its way.
+pub fn halves_together(group: &Group<'_>, tense: Tense) -> Option<Vec<String>> {
+    let (party, others) = middle(group)?;
+    let (is, are) = if tense == Tense::Past { ("was", "were") } else { ("is", "are") };
+    let many = words::count(others.len() as u64, "other");
+    let name = name(party);
+    Some(match (party.intent(), tense) {
+        (Some(intent), _) => vec![
+            format!("{name} {is} about to {}", words::intent(intent)),
+            format!("while {many} {are} at work there"),
+        ],
+        (None, Tense::Present) => vec![format!("{name} reported files"), format!("that {many} may undo")],
+        (None, Tense::Past) => {
+            vec![format!("{name} had reported files"), format!("that {many} might have undone")]
+        }
+    })
+}
+
+/// The agent that a group is around, where it can with what it intends, and all others of it.
+fn middle<'a>(group: &Group<'a>) -> Option<(&'a Party, BTreeSet<&'a AgentId>)> {
+    let around = group.around?;
+    let parties = || group.conflicts.iter().flat_map(|conflict| conflict.parties());
+    let own = || parties().filter(|party| party.id() == around);
+    let party = own().find(|party| party.act == Act::Intends).or_else(|| own().next())?;
+    Some((party, parties().map(Party::id).filter(|id| *id != around).collect()))
+}
+
+/// What it comes to, before the places where they meet: `One would undo the other at`.
+pub fn effect(level: Level, tense: Tense) -> &'static str {
+    match (level, tense) {
+        (Level::Clash, Tense::Present) => "One would undo the other at",
+        (Level::Clash, Tense::Past) => "One would have undone the other at",
+        (Level::Risk, Tense::Present) => "One may undo the other at",
+        (Level::Risk, Tense::Past) => "One might have undone the other at",
+        (Level::Note, Tense::Present) => "Both are at work on",
+        (Level::Note, Tense::Past) => "Both were at work on",
     }
 }
 
@@ -249,6 +290,45 @@ pub fn message(conflict: &Conflict, me: Option<&str>) -> Message {
             if conflict.of_one_owner() { whose(one) } else { format!("{} and {}", whose(one), whose(other)) };
         Message { to: format!("Tell {whom}"), text: format!("{}.{end}", told(conflict, Tense::Present)) }
     }
+}
+
+/// The message about many at once: to the agent in the middle where it is `me`'s, else about the one of them that
+/// `me`'s agent is in. `None` for one that stands alone.
+pub fn message_of_many(group: &Group<'_>, me: Option<&str>) -> Option<Message> {
+    /// So many are named.
+    const NAMED: usize = 3;
+    let (party, others) = middle(group)?;
+    let named: Vec<String> = others.iter().take(NAMED).map(|id| shown::line(id.as_str())).collect();
+    let named = match others.len() - named.len() {
+        0 => named.join(", "),
+        more => format!("{} and {more} more", named.join(", ")),
+    };
+    let many = words::count(others.len() as u64, "other");
+    let note = group.conflicts.iter().all(|conflict| conflict.level == Level::Note);
+    let end = if note { "" } else { " Agree who goes first." };
+    if me == Some(&*party.pulse.owner) {
+        let text = match party.intent() {
+            Some(intent) => {
+                format!("Before you {}: {many} are at work there, {named}.{end}", words::intent(intent))
+            }
+            None => format!("{many} may undo files that you reported: {named}.{end}"),
+        };
+        return Some(Message { to: to(party, false), text });
+    }
+    if let Some(own) = group.conflicts.iter().find(|conflict| me.is_some_and(|me| conflict.concerns(me))) {
+        return Some(message(own, me));
+    }
+    let parties = group.conflicts.iter().flat_map(|conflict| conflict.parties());
+    let mut owners: BTreeSet<&str> = parties.map(|party| &*party.pulse.owner).collect();
+    owners.remove(&*party.pulse.owner);
+    let whose = shown::line(&party.pulse.owner);
+    let whom = match (owners.len(), owners.first()) {
+        (1, Some(other)) => format!("{whose} and {}", shown::line(other)),
+        (0, _) => whose,
+        (more, _) => format!("{whose} and {more} other owners"),
+    };
+    let text = format!("{}: {named}.{end}", together(group, Tense::Present)?);
+    Some(Message { to: format!("Tell {whom}"), text })
 }
 
 fn to(party: &Party, both: bool) -> String {

@@ -338,7 +338,10 @@ fn the_selected_event_is_copied_as_json_as_it_came() {
     assert_eq!(newest["pulse"]["doing"], "Translating the pricing page 料金ページ");
     press(&mut story.model, "jjj");
     let clash = copied(&mut story);
-    assert_eq!((&clash["type"], &clash["pulses"][1]["agent_id"]), (&json!("clash"), &json!("lumen/fixer")));
+    assert_eq!(
+        (&clash["type"], &clash["clash"]["second"]["agent_id"]),
+        (&json!("clash"), &json!("lumen/fixer"))
+    );
 }
 
 #[test]

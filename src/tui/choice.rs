@@ -9,13 +9,17 @@ use super::view;
 use crate::conflict::{Conflict, Level};
 use crate::picture::Agent;
 use crate::trouble::Trouble;
+use crate::warning::Message;
 use crate::wire::id::AgentId;
 use crate::{hint, warning};
 
 impl Model {
-    /// The selected clash, risk or note.
-    pub fn chosen_clash(&self) -> Option<&Arc<Conflict>> {
-        self.picture.conflicts(self.now()).into_iter().nth(self.clash)
+    /// The message about the selected row of the Clashes; `None` of what is over, or may be by now.
+    pub fn clash_message(&self) -> Option<Message> {
+        let row = self.clashes.chosen().filter(|row| row.over.is_none() && !self.is_old())?;
+        let me = self.owner.as_deref();
+        let of_many = row.around.as_ref().and_then(|_| warning::message_of_many(&row.group(), me));
+        Some(of_many.unwrap_or_else(|| warning::message(&row.conflict, me)))
     }
 
     /// What is to be copied, safe to show: the command for a failure of one's own, else the message about a clash;
@@ -27,16 +31,16 @@ impl Model {
         if let Some(command) = self.chosen_command() {
             return Some(command.to_owned());
         }
-        let clash = match self.view {
+        match self.view {
             View::Activity if self.pane != Pane::Open => None,
-            View::Clashes => self.chosen_clash(),
+            View::Clashes => self.clash_message().map(|message| message.text),
             View::Room | View::Activity => {
                 let (id, _) = self.selection()?;
                 // What may be over needs no message.
-                self.in_the_way(id).first().copied().filter(|_| !self.is_old())
+                let clash = self.in_the_way(id).first().copied().filter(|_| !self.is_old())?;
+                Some(warning::message(clash, self.owner.as_deref()).text)
             }
-        };
-        clash.map(|clash| warning::message(clash, self.owner.as_deref()).text)
+        }
     }
 
     /// Whether what is to be copied is said to an agent or a person, and no shell's command.
@@ -79,15 +83,26 @@ impl Model {
     /// Whether there is a selected row to open and to copy.
     pub fn has_row(&self) -> bool {
         match self.view {
+            View::Room => self.selection().is_some(),
+            View::Clashes => self.clashes.chosen().is_some(),
             View::Activity => event::chosen(self).is_some(),
-            View::Room | View::Clashes => self.selection().is_some(),
         }
     }
 
-    /// The selected row as JSON, as it came.
+    /// The selected row as JSON, as it came: an agent's pulse, a conflict, a list of them, or an event.
     pub fn row(&self) -> Option<String> {
         if self.view == View::Activity && self.pane != Pane::Open {
             return Some(event::json(&event::chosen(self)?.happening).to_string());
+        }
+        if self.view == View::Clashes {
+            let row = self.clashes.chosen()?;
+            let told = match &row.around {
+                Some(_) => {
+                    row.conflicts().map(|conflict| warning::json(conflict, row.over.as_deref())).collect()
+                }
+                None => warning::json(&row.conflict, row.over.as_deref()),
+            };
+            return Some(told.to_string());
         }
         let (_, agent) = self.selection()?;
         serde_json::to_string(&agent.pulse).ok()
@@ -100,7 +115,10 @@ impl Model {
                 let level = self.picture.in_the_way(id, self.now());
                 agent.pulse.run_failure.is_some() || level == Some(Level::Clash)
             }),
-            View::Clashes => self.chosen_clash().is_some_and(|clash| clash.level == Level::Clash),
+            View::Clashes => self
+                .clashes
+                .chosen()
+                .is_some_and(|row| row.conflict.level == Level::Clash && row.over.is_none()),
             View::Activity => false,
         }
     }

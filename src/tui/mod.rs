@@ -4,6 +4,7 @@
 //! file, [`session`] and [`terminal`] touch the terminal; slow things are the client's, and reach the loop as news.
 
 mod choice;
+pub mod clashes;
 pub mod event;
 pub mod keys;
 pub mod model;

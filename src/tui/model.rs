@@ -2,10 +2,11 @@
 
 use chrono::{TimeDelta, Utc};
 
+use super::clashes::{Row, Rows};
 use super::keys::{Binding, Keys, When};
 use super::seen::Seen;
 use super::theme::{Glyphs, Theme};
-use crate::conflict::Level;
+use crate::conflict::{Conflict, Level};
 use crate::picture::{Agent, Connection, Picture};
 use crate::wire::Time;
 use crate::wire::agent::Agents;
@@ -178,9 +179,9 @@ pub struct Model {
     pub pane: Pane,
     /// First row of the list on the screen (cards: first card).
     pub list_top: usize,
-    /// The selected clash, by its place.
-    pub clash: usize,
-    /// First clash on the screen.
+    /// The rows of the Clashes, and the selected one.
+    pub clashes: Rows,
+    /// First row of the Clashes on the screen.
     pub clash_top: usize,
     /// The selected event, by its number; `None`: the newest, whichever that is.
     pub event: Option<u64>,
@@ -222,7 +223,7 @@ impl Model {
             touched: false,
             pane: Pane::List,
             list_top: 0,
-            clash: 0,
+            clashes: Rows::default(),
             clash_top: 0,
             event: None,
             activity_top: None,
@@ -308,6 +309,18 @@ impl Model {
         clashes.any(|clash| !self.seen.clash(clash))
     }
 
+    /// Whether a row of the Clashes has a clash that is this watcher's to settle and was not marked as seen.
+    pub fn row_needs_you(&self, row: &Row) -> bool {
+        let mine = |clash: &Conflict| self.owner.as_deref().is_none_or(|me| clash.concerns(me));
+        let clash = row.conflict.level == Level::Clash && row.over.is_none();
+        clash && row.conflicts().any(|clash| mine(clash) && !self.seen.clash(clash))
+    }
+
+    /// Whether all that a row of the Clashes stands for was marked as seen.
+    pub fn row_is_seen(&self, row: &Row) -> bool {
+        row.over.is_none() && row.conflicts().all(|clash| self.seen.clash(clash))
+    }
+
     /// Whether the picture is of the past.
     pub fn is_old(&self) -> bool {
         !matches!(self.picture.connection, Connection::Live)
@@ -333,6 +346,9 @@ impl Model {
                     || self.view != View::Room
                     || self.pane != Pane::List
                     || (self.touched && self.layout() == Layout::Cards)
+            }
+            When::NeedsYou if self.view == View::Clashes => {
+                looking && self.clashes.all().iter().any(|row| self.row_needs_you(row))
             }
             When::NeedsYou => looking && self.picture.agents().any(|(_, agent)| self.needs_you(agent)),
             When::Themes => self.themes.len() > 1,

@@ -7,7 +7,7 @@ use base64::engine::general_purpose::STANDARD;
 use crossterm::event::Event;
 use tokio::sync::mpsc;
 
-use super::model::Model;
+use super::model::{Model, Watch};
 use crate::alarm::{Alarm, Alarms, How};
 use crate::shown;
 use crate::summary::Summary;
@@ -127,7 +127,10 @@ impl Outside {
 /// The terminal's title: what needs a person first, since titles are cut at their end.
 fn title(model: &Model) -> String {
     let picture = model.present();
-    let line = Summary::of(picture, picture.room_time(model.watch.now())).line();
+    let mut line = Summary::of(picture, picture.room_time(model.watch.now())).line();
+    if model.replay || matches!(model.watch, Watch::Still(_)) {
+        line.push_str(" · recording");
+    }
     let line = model.look.glyphs.tell(&line).into_owned();
     shown::cut(&line, TITLE_MAX, model.look.glyphs.end()).into_owned()
 }
@@ -135,7 +138,14 @@ fn title(model: &Model) -> String {
 #[cfg(test)]
 mod tests {
     #![allow(clippy::unwrap_used)]
+    use chrono::{FixedOffset, TimeDelta};
+
     use super::*;
+    use crate::alarm::What;
+    use crate::picture::Picture;
+    use crate::tui::model::Look;
+    use crate::tui::theme::{Glyphs, Theme};
+    use crate::words::Zone;
 
     fn copied(text: &str) -> Result<Vec<u8>, String> {
         let mut outside = Outside::default();
@@ -150,6 +160,34 @@ mod tests {
         let hostile = copied("ls\nrm -r x\r\u{1b}]52;c;aGk=\u{7}\u{202e}").unwrap();
         let coded = hostile.strip_prefix(b"\x1b]52;c;").unwrap().strip_suffix(b"\x07").unwrap();
         assert_eq!(STANDARD.decode(coded).unwrap(), "ls·rm -r x··<U+202E>".as_bytes());
+    }
+
+    /// What three alarms at once lead to; the second value are those that a command is told.
+    fn called(notify: How) -> (Vec<u8>, Vec<String>) {
+        let utc = FixedOffset::east_opt(0).unwrap();
+        let look = Look { theme: Theme::mono(), glyphs: Glyphs::Ascii, layout: None, zone: Zone::Fixed(utc) };
+        let watch = Watch::Running(TimeDelta::zero());
+        let model = Model::new(Picture::new("site"), String::new(), None, watch, look);
+        let alarm = |name: &str| {
+            let (agent, text) = (format!("acme/{name}").parse().unwrap(), format!("acme/{name}: “out”"));
+            Alarm { what: What::Failed, agent, project: "site".into(), text }
+        };
+        let (commands, mut told) = mpsc::channel(8);
+        let mut outside = Outside::new(Wishes { title: false, notify }, Some(commands));
+        outside.call(&model, Vec::new());
+        assert_eq!(outside.take(), b"");
+        outside.call(&model, ["a", "b", "c"].map(alarm).into());
+        let told = std::iter::from_fn(|| told.try_recv().ok()).map(|alarm| alarm.agent.to_string()).collect();
+        (outside.take(), told)
+    }
+
+    #[test]
+    fn many_alarms_at_once_are_one_call_to_a_person_and_one_each_to_a_program() {
+        assert_eq!(called(How::Off), (b"".into(), vec![]));
+        assert_eq!(called(How::Bell), (b"\x07".into(), vec![]));
+        assert_eq!(called(How::Osc9), (b"\x1b]9;acme/a: ?out?, and 2 more\x07".into(), vec![]));
+        let names = ["acme/a", "acme/b", "acme/c"].map(str::to_owned).into();
+        assert_eq!(called(How::Command(vec!["x".into()])), (b"".into(), names));
     }
 
     #[test]

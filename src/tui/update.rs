@@ -79,6 +79,9 @@ pub fn pass(model: &mut Model) {
     let present = model.present_mut();
     let now = present.room_time(local);
     present.pass(now);
+    if model.view == View::Clashes {
+        clashes::keep_in_sight(model);
+    }
 }
 
 /// Whose key watches, which the room may tell only after the first picture.
@@ -147,6 +150,7 @@ fn press(model: &mut Model, key: KeyEvent) -> Option<Effect> {
         Action::OtherPane if model.help.is_some() => {}
         Action::Show(view) => show(model, view),
         Action::Open if model.view == View::Activity => activity::open(model),
+        Action::Open if model.view == View::Clashes && clashes::fold(model) => {}
         Action::Open => {
             model.pane = Pane::Open;
             model.detail_top = 0;
@@ -193,11 +197,22 @@ fn back(model: &mut Model) {
             model.detail_top = 0;
         }
         model.pane = Pane::List;
+    } else if model.view == View::Clashes && clashes::fold_up(model) {
+        // What was unfolded is a level of its own.
     } else if model.view != View::Room {
         show(model, View::Room);
     } else {
         model.touched = false;
         model.list_top = 0;
+    }
+}
+
+/// The next that needs you, or the one before.
+fn needs_you(model: &mut Model, by: isize) {
+    match model.view {
+        View::Clashes => clashes::needs_you(model, by),
+        View::Activity if model.pane == Pane::List => activity::needs_you(model, by),
+        View::Room | View::Activity => room::needs_you(model, by),
     }
 }
 
@@ -224,15 +239,6 @@ fn mark_as_seen(model: &mut Model) {
         View::Activity => {}
     }
     model.seen.tidy(&model.picture, now);
-}
-
-/// The next that needs the watcher, in the list on the screen.
-fn needs_you(model: &mut Model, by: isize) {
-    if model.view == View::Activity && model.pane == Pane::List {
-        activity::needs_you(model, by);
-    } else {
-        room::needs_you(model, by);
-    }
 }
 
 /// Another view, its list in front.

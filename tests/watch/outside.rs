@@ -113,6 +113,16 @@ fn a_setting_leaves_the_title_alone_and_a_terminal_without_one_is_asked_for_noth
 }
 
 #[test]
+fn a_recordings_title_says_that_it_is_one() {
+    let stage = Stage::open();
+    let recording = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/fixtures/website-v2.jsonl");
+    let argv = [PRICKLE, "watch", "--replay", recording, "--at", "2026-11-30T14:32:10Z"];
+    let mut watch = stage.terminal(&argv, &[("PRICKLE_PROJECT", "")], 80, 24);
+    wait_for_title(&mut watch, "! 2 failed · ≠ 1 clash · 3 of 9 working · website-v2 · recording");
+    quit(&mut watch);
+}
+
+#[test]
 fn a_title_comes_back_with_the_job() {
     let (stage, claude) = Stage::with_claude();
     let mut terminal = stage.terminal(

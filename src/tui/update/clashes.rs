@@ -1,24 +1,78 @@
-//! The Clashes' list: which one is selected.
+//! The Clashes' list: which row is selected, what it unfolds, what was seen.
 
+use std::sync::Arc;
+
+use crate::conflict::Conflict;
+use crate::tui::clashes::Row;
 use crate::tui::model::Model;
 use crate::tui::view;
 
 /// Moves the selection.
 pub fn step(model: &mut Model, by: isize) {
-    model.clash = model.clash.saturating_add_signed(by);
-    model.detail_top = 0;
+    select(model, model.clashes.place().saturating_add_signed(by));
 }
 
-/// The selection stays on what there is, and in sight.
+fn select(model: &mut Model, place: usize) {
+    let was = model.clashes.place();
+    model.clashes.hold(place);
+    if model.clashes.place() != was {
+        model.detail_top = 0;
+    }
+}
+
+/// Selects the next clash, or the one before, that is the watcher's to settle.
+pub fn needs_you(model: &mut Model, by: isize) {
+    let rows = model.clashes.all().iter().enumerate();
+    // Who of many needs you is found on the row of all of them, or below it.
+    let rows = rows.filter(|(_, row)| !row.unfolded && model.row_needs_you(row));
+    let places: Vec<usize> = rows.map(|(place, _)| place).collect();
+    let here = model.clashes.place();
+    let next = if by > 0 {
+        places.iter().find(|place| **place > here).or(places.first())
+    } else {
+        places.iter().rev().find(|place| **place < here).or(places.last())
+    };
+    if let Some(place) = next.copied() {
+        select(model, place);
+    }
+}
+
+/// Unfolds a row of many, or folds it; `false` where the selected one is none.
+pub fn fold(model: &mut Model) -> bool {
+    model.clashes.fold()
+}
+
+/// Folds what the selection is in; `false` where that is nothing.
+pub fn fold_up(model: &mut Model) -> bool {
+    model.clashes.fold_up()
+}
+
+/// The rows are as the picture is, the selection on what it was on, and in sight.
 pub fn keep_in_sight(model: &mut Model) {
-    let last = model.picture.conflicts(model.now()).len().saturating_sub(1);
-    model.clash = model.clash.min(last);
+    let was = model.clashes.chosen().map(Row::id);
+    let now = model.now();
+    model.clash_top = model.clashes.keep(&model.picture, now, model.clash_top);
+    // The eye falls on what needs its owner, unless somebody looks at something.
+    let free = !model.clashes.is_held() && model.clashes.chosen().is_some_and(|row| row.over.is_some());
+    if (was.is_none() || free)
+        && let Some(place) = model.clashes.all().iter().position(|row| model.row_needs_you(row))
+    {
+        model.clashes.choose(place);
+    }
+    if model.clashes.chosen().map(Row::id) != was {
+        model.detail_top = 0;
+    }
     model.clash_top = view::clash_top(model);
 }
 
-/// Marks the selected clash as seen, or no longer.
+/// Marks the selected clash as seen, or no longer; of many all, as long as one was not.
 pub fn mark_as_seen(model: &mut Model) {
-    if let Some(clash) = model.chosen_clash().cloned() {
-        model.seen.turn_clash(&clash);
+    let Some(row) = model.clashes.chosen() else { return };
+    let clashes: Vec<Arc<Conflict>> = row.conflicts().cloned().collect();
+    let seen = model.row_is_seen(row);
+    for clash in clashes {
+        if model.seen.clash(&clash) == seen {
+            model.seen.turn_clash(&clash);
+        }
     }
 }

@@ -1,65 +1,245 @@
 //! Who would undo whose work: each clash, risk and note as a sentence, and the selected one whole.
 
+mod detail;
+mod row;
+mod side;
+
 use ratatui::layout::Rect;
+use ratatui::style::Style;
 use ratatui::text::{Line, Span};
 
 use super::paint::Canvas;
 use super::{Parts, as_of, text};
-use crate::conflict::{Conflict, Level};
+use crate::conflict::{FILES_COUNT_FOR, Level};
 use crate::shown;
-use crate::tui::model::Model;
+use crate::tui::clashes::Row;
+use crate::tui::model::{Layout, Model, Pane};
 use crate::warning::{self, Tense};
+use crate::words;
+
+pub use self::row::{height, top};
 
 /// Draws the view.
 pub fn draw(canvas: &mut Canvas<'_>, model: &Model, parts: &Parts) {
-    let theme = &model.look.theme;
-    let title = Line::from(Span::styled(format!("Clashes{}", as_of(model)), theme.focus));
-    canvas.rule(parts.list_title, 0, &title, &Line::default());
-    let mut row = 0;
-    for (place, conflict) in
-        model.picture.conflicts(model.now()).into_iter().enumerate().skip(model.clash_top)
-    {
-        for line in entry(model, conflict, place == model.clash, parts.list.width) {
-            canvas.line(parts.list, row, &line);
-            row += 1;
-        }
-        row += 1;
+    let alone = model.pane == Pane::Open;
+    if model.clashes.chosen().is_none() {
+        return nothing(canvas, model, parts);
+    }
+    if !alone {
+        list(canvas, model, parts);
+    }
+    if parts.detail.height > 0 {
+        whole(canvas, model, parts);
     }
 }
 
-fn entry(model: &Model, conflict: &Conflict, selected: bool, width: u16) -> Vec<Line<'static>> {
-    let theme = &model.look.theme;
-    let tense = if model.is_old() { Tense::Past } else { Tense::Present };
-    let style = match conflict.level {
-        Level::Clash => theme.clash,
-        Level::Risk => theme.risk,
-        Level::Note => theme.note,
-    };
-    let bar = if selected { Span::styled("▌", theme.bar) } else { Span::raw(" ") };
-    let told =
-        shown::wrap(&text(model, &warning::told(conflict, tense)), usize::from(width).saturating_sub(4));
-    let mark = |i| if i == 0 { warning::mark(conflict.level) } else { " " };
-    let line = |(i, part)| {
-        Line::from(vec![
-            bar.clone(),
-            Span::styled(format!("{} ", mark(i)), style),
-            Span::styled(part, theme.text),
-        ])
-    };
-    told.into_iter().enumerate().map(line).collect()
+/// Since when what is shown is not heard any more, as a tense.
+fn tense(model: &Model, row: &Row) -> Tense {
+    if model.is_old() || row.over.is_some() { Tense::Past } else { Tense::Present }
 }
 
-/// The first conflict to draw so that the selected one is in sight.
-pub fn top(model: &Model, area: Rect) -> usize {
-    let conflicts = model.picture.conflicts(model.now());
-    let mut first = model.clash.min(conflicts.len().saturating_sub(1));
-    let mut used = 0;
-    for (place, conflict) in conflicts.iter().enumerate().take(model.clash + 1).rev() {
-        used += entry(model, conflict, false, area.width).len() + 1;
-        if used > usize::from(area.height) + 1 {
+fn style(model: &Model, level: Level) -> Style {
+    match level {
+        Level::Clash => model.look.theme.clash,
+        Level::Risk => model.look.theme.risk,
+        Level::Note => model.look.theme.note,
+    }
+}
+
+/// The style of a row's mark: what was seen, or is over, no longer calls.
+fn mark_style(model: &Model, row: &Row) -> Style {
+    if row.over.is_some() || model.row_is_seen(row) {
+        model.look.theme.muted
+    } else {
+        style(model, row.conflict.level)
+    }
+}
+
+/// So many of a level, in words: `1 clash`, `3 risks`.
+fn counted(count: usize, level: Level) -> String {
+    match (count, level) {
+        (1, _) => format!("1 {}", warning::word(level)),
+        (_, Level::Clash) => format!("{count} clashes"),
+        _ => format!("{count} {}s", warning::word(level)),
+    }
+}
+
+fn list(canvas: &mut Canvas<'_>, model: &Model, parts: &Parts) {
+    let theme = &model.look.theme;
+    let air = row::airy(model, parts.list);
+    let mut y = 0;
+    let mut end = model.clash_top;
+    for place in model.clash_top..model.clashes.all().len() {
+        let lines = row::block(model, place, air, parts.list.width);
+        // Half a sentence would read as another one; only where there is no room for a whole one it is cut.
+        let cut = usize::from(y) + lines.len() > usize::from(parts.list.height);
+        if cut && place > model.clash_top {
             break;
         }
-        first = place;
+        for line in lines {
+            canvas.line(parts.list, y, &line);
+            y = y.saturating_add(1);
+        }
+        end = place + 1;
     }
-    model.clash_top.min(model.clash).max(first)
+    let focus = if model.pane == Pane::List { theme.focus } else { theme.muted };
+    let name = format!("Clashes{}", as_of(model));
+    // Without the rule's ends and the blanks around both.
+    let room = usize::from(parts.list_title.width).saturating_sub(shown::width(&name) + 5);
+    let beyond =
+        beyond(model, end).into_iter().find(|beyond| shown::width(beyond) <= room).unwrap_or_default();
+    let room = room.saturating_sub(shown::width(&beyond) + 3);
+    let counts = counts(model).into_iter().find(|counts| shown::width(counts) <= room).unwrap_or_default();
+    let title = Line::from(vec![Span::styled(name, focus), Span::styled(beyond, theme.muted)]);
+    canvas.rule(parts.list_title, 0, &title, &Line::from(Span::styled(counts, theme.muted)));
+}
+
+/// How many there are of each level, in words and in signs alone: `1 clash · 1 risk`, `≠1 ~1`.
+fn counts(model: &Model) -> [String; 2] {
+    let least = if model.picture.crowded() { "≥ " } else { "" };
+    let rows = || model.clashes.all().iter().filter(|row| row.over.is_none() && !row.member);
+    let of = |level| rows().filter(|row| row.conflict.level == level).map(|row| row.conflicts().len()).sum();
+    let counts: Vec<(usize, Level)> =
+        [Level::Clash, Level::Risk, Level::Note].map(|level| (of(level), level)).into();
+    let counts = || counts.iter().filter(|(count, _)| *count > 0);
+    let told: Vec<String> =
+        counts().map(|(count, level)| format!("{least}{}", counted(*count, *level))).collect();
+    let signs: Vec<String> =
+        counts().map(|(count, level)| format!("{}{least}{count}", warning::mark(*level))).collect();
+    if told.is_empty() {
+        return ["nothing now".to_owned(), String::new()];
+    }
+    [told.join(" · "), signs.join(" ")].map(|counts| model.look.glyphs.tell(&counts).into_owned())
+}
+
+/// What is out of sight, counted, in words and shorter: ` 2–5 of 14 · 1 above needs you · 9 below`, ` 2–5 of 14 ≠1`.
+fn beyond(model: &Model, end: usize) -> [String; 2] {
+    let rows = model.clashes.all();
+    let top = model.clash_top.min(end);
+    if end - top >= rows.len() {
+        return [String::new(), String::new()];
+    }
+    let of = rows.len();
+    let place =
+        if end - top == 1 { format!(" {end} of {of}") } else { format!(" {}–{end} of {of}", top + 1) };
+    let mut said = place.clone();
+    let mut all = 0;
+    for (rows, side) in [(&rows[..top], "above"), (&rows[end..], "below")] {
+        let needs = rows.iter().filter(|row| !row.unfolded && model.row_needs_you(row)).count();
+        all += needs;
+        if needs > 0 {
+            let verb = if needs == 1 { "needs" } else { "need" };
+            said.push_str(&format!(" · {needs} {side} {verb} you"));
+        } else if !rows.is_empty() {
+            said.push_str(&format!(" · {} {side}", rows.len()));
+        }
+    }
+    let needs = if all > 0 { format!(" {}{all}", warning::mark(Level::Clash)) } else { String::new() };
+    [said, format!("{place}{needs}")].map(|beyond| model.look.glyphs.tell(&beyond).into_owned())
+}
+
+/// The selected one whole, beside or below the list, or alone.
+fn whole(canvas: &mut Canvas<'_>, model: &Model, parts: &Parts) {
+    let theme = &model.look.theme;
+    let area = parts.detail;
+    let Some(row) = model.clashes.chosen() else { return };
+    let focus = if model.pane == Pane::List { theme.muted } else { theme.focus };
+    let (one, other) = detail::names(model, row);
+    let title = Line::from(vec![
+        Span::styled(one, focus),
+        Span::styled(format!(" {} ", warning::mark(row.conflict.level)), mark_style(model, row)),
+        Span::styled(other, focus),
+    ]);
+    let old = as_of(model);
+    let right = match model.pane {
+        _ if !old.is_empty() => old.trim_start().to_owned(),
+        Pane::Open => "Esc back".into(),
+        Pane::List | Pane::Detail => String::new(),
+    };
+    let right = Line::from(Span::styled(right, theme.muted));
+    if model.layout() == Layout::Columns && model.pane != Pane::Open {
+        let title_area = parts.detail_title;
+        let corner = Rect { width: title_area.width.min(1), ..title_area };
+        let rest = Rect { x: title_area.x + 1, width: title_area.width.saturating_sub(1), ..title_area };
+        canvas.line(corner, 0, &Line::from(Span::styled("┬", theme.border)));
+        canvas.rule(rest, 0, &title, &right);
+        for y in 0..area.height {
+            let edge = Rect { x: area.x - 1, width: 1, ..area };
+            canvas.line(edge, y, &Line::from(Span::styled("│", theme.border)));
+        }
+    } else {
+        canvas.rule(parts.detail_title, 0, &title, &right);
+    }
+    let lines = detail(model, area);
+    let top = model.detail_top.min(lines.len().saturating_sub(usize::from(area.height)));
+    canvas.lines(area, &lines, top);
+    let hidden = lines.len().saturating_sub(top + usize::from(area.height));
+    if hidden > 0 && area.height > 1 {
+        let last = Rect { y: area.bottom() - 1, height: 1, ..area };
+        canvas.clear(last);
+        let key = match (model.pane, &row.around) {
+            (Pane::List, None) => "Enter",
+            (Pane::List, Some(_)) => "Tab",
+            (Pane::Detail | Pane::Open, _) => "j",
+        };
+        let more = format!(" … {} more · {key}", hidden + 1);
+        canvas.line(last, 0, &Line::from(Span::styled(more, theme.muted)));
+    }
+}
+
+/// The detail's lines in an area.
+pub fn detail(model: &Model, area: Rect) -> Vec<Line<'static>> {
+    model.clashes.chosen().map_or_else(Vec::new, |row| detail::lines(model, row, area))
+}
+
+/// What would stand here, where nothing does.
+fn nothing(canvas: &mut Canvas<'_>, model: &Model, parts: &Parts) {
+    let theme = &model.look.theme;
+    let width = canvas.area().width;
+    let title = Line::from(Span::styled(format!("Clashes{}", as_of(model)), theme.focus));
+    let bottom = [parts.list, parts.detail].map(Rect::bottom).into_iter().max().unwrap_or(0);
+    canvas.rule(Rect { x: 0, y: 1, width, height: 1 }, 0, &title, &Line::default());
+    let now = model.now();
+    let intents = model
+        .picture
+        .agents()
+        .filter(|(_, agent)| agent.pulse.intent.as_ref().is_some_and(|intent| intent.holds(now)));
+    let intents = intents.count() as u64;
+    let files = model
+        .picture
+        .agents()
+        .filter(|(_, agent)| !agent.pulse.files.is_empty() && now < agent.pulse.updated_at + FILES_COUNT_FOR);
+    let files = files.count() as u64;
+    let (is, looked) = if model.is_old() { ("was", "Looked at then") } else { ("is", "Looked at now") };
+    let minutes = FILES_COUNT_FOR.num_minutes();
+    let said = [
+        (format!("Nobody {is} in anyone's way."), theme.focus),
+        (
+            format!(
+                "Two agents stand here when their live intents meet, or when one is about to remove, rename or \
+                 revert files that the other reported in the last {minutes} minutes."
+            ),
+            theme.text,
+        ),
+        (
+            format!(
+                "{looked}: {}, reported files of {}.",
+                words::count(intents, "live intent"),
+                words::count(files, "agent"),
+            ),
+            theme.muted,
+        ),
+    ];
+    let columns = usize::from(width).saturating_sub(2).min(72);
+    let mut lines = vec![Line::default()];
+    for (text_, style) in said {
+        for part in shown::wrap(&text(model, &text_), columns) {
+            lines.push(Line::from(Span::styled(format!(" {part}"), style)));
+        }
+        lines.push(Line::default());
+    }
+    // With few rows no blank is spent above the sentence.
+    let room = usize::from(bottom.saturating_sub(2));
+    let top = usize::from(lines.len() > room + 1);
+    canvas.lines(Rect { x: 0, y: 2, width, height: bottom.saturating_sub(2) }, &lines, top);
 }

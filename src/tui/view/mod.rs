@@ -102,8 +102,15 @@ pub fn parts(model: &Model) -> Parts {
             let list = if body.height < 2 * DETAIL_MIN {
                 body.height
             } else {
-                let most = body.height - DETAIL_MIN - 1;
-                u16::try_from(agents::count(model, most.into())).unwrap_or(most).min(most)
+                let most = match model.view {
+                    View::Clashes => body.height / 2,
+                    View::Room | View::Activity => body.height - DETAIL_MIN - 1,
+                };
+                let count = match model.view {
+                    View::Clashes => clashes::height(model, width, most.into()),
+                    View::Room | View::Activity => agents::count(model, most.into()),
+                };
+                u16::try_from(count).unwrap_or(most).min(most)
             };
             parts.list = Rect { height: list, ..body };
             if list < body.height {
@@ -184,6 +191,7 @@ pub fn page(model: &Model) -> usize {
         return usize::from(help::area(model).height.saturating_sub(2));
     }
     match (model.pane, model.layout()) {
+        (Pane::List, _) if model.view == View::Clashes => usize::from(parts.list.height / 3).max(1),
         (Pane::List, Layout::Cards) => usize::from(parts.list.height / 3).max(1),
         (Pane::List, _) => usize::from(parts.list.height),
         _ => usize::from(parts.detail.height),
@@ -229,7 +237,11 @@ pub fn shows_detail(model: &Model) -> bool {
 /// The last first line of the detail.
 pub fn detail_end(model: &Model) -> usize {
     let parts = parts(model);
-    agent::lines(model, parts.detail).len().saturating_sub(usize::from(parts.detail.height))
+    let lines = match model.view {
+        View::Clashes => clashes::detail(model, parts.detail).len(),
+        View::Room | View::Activity => agent::lines(model, parts.detail).len(),
+    };
+    lines.saturating_sub(usize::from(parts.detail.height))
 }
 
 /// The last first line of the help.
