@@ -83,17 +83,14 @@ impl Model {
     /// Whether there is a selected row to open and to copy.
     pub fn has_row(&self) -> bool {
         match self.view {
-            View::Room => self.selection().is_some(),
-            View::Clashes => self.clashes.chosen().is_some(),
             View::Activity => event::chosen(self).is_some(),
+            View::Clashes => self.clashes.chosen().is_some(),
+            View::Room => self.selection().is_some(),
         }
     }
 
-    /// The selected row as JSON, as it came: an agent's pulse, a conflict, a list of them, or an event.
+    /// The selected row as JSON, as it came: an agent's pulse, a conflict or a list of them, an event.
     pub fn row(&self) -> Option<String> {
-        if self.view == View::Activity && self.pane != Pane::Open {
-            return Some(event::json(&event::chosen(self)?.happening).to_string());
-        }
         if self.view == View::Clashes {
             let row = self.clashes.chosen()?;
             let told = match &row.around {
@@ -103,6 +100,9 @@ impl Model {
                 None => warning::json(&row.conflict, row.over.as_deref()),
             };
             return Some(told.to_string());
+        }
+        if self.view == View::Activity && self.pane != Pane::Open {
+            return Some(event::json(&event::chosen(self)?.happening).to_string());
         }
         let (_, agent) = self.selection()?;
         serde_json::to_string(&agent.pulse).ok()

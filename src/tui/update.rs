@@ -149,8 +149,8 @@ fn press(model: &mut Model, key: KeyEvent) -> Option<Effect> {
         // Behind the help nothing moves that nobody sees.
         Action::OtherPane if model.help.is_some() => {}
         Action::Show(view) => show(model, view),
-        Action::Open if model.view == View::Activity => activity::open(model),
         Action::Open if model.view == View::Clashes && clashes::fold(model) => {}
+        Action::Open if model.view == View::Activity => activity::open(model),
         Action::Open => {
             model.pane = Pane::Open;
             model.detail_top = 0;
@@ -207,7 +207,7 @@ fn back(model: &mut Model) {
     }
 }
 
-/// The next that needs you, or the one before.
+/// The next that needs the watcher, or the one before, in the list on the screen.
 fn needs_you(model: &mut Model, by: isize) {
     match model.view {
         View::Clashes => clashes::needs_you(model, by),
