@@ -1,6 +1,6 @@
 //! How prickle says times, ages, claims, intents and changes: the same words on the screen and in plain text.
 
-use chrono::{FixedOffset, Local, TimeDelta};
+use chrono::{FixedOffset, Local, NaiveDate, TimeDelta};
 
 use crate::change::Change;
 use crate::picture::{Claim, Since};
@@ -47,6 +47,14 @@ impl Zone {
     /// `Sun 29 Nov`.
     pub fn day(self, time: Time) -> String {
         self.format(time, "%a %-d %b")
+    }
+
+    /// The day that a moment is in.
+    pub fn date(self, time: Time) -> NaiveDate {
+        match self {
+            Self::Local => time.with_timezone(&Local).date_naive(),
+            Self::Fixed(zone) => time.with_timezone(&zone).date_naive(),
+        }
     }
 
     /// `14:32` on the same day as `now`, `Sun 21:40` within a week, `24 Nov` before.
