@@ -6,20 +6,17 @@
 use std::cmp::Reverse;
 use std::collections::HashMap;
 use std::ops::Range;
-use std::sync::Arc;
 
 use chrono::TimeDelta;
 
 use super::filter::Filter;
 use super::model::Model;
-use crate::picture::{Agent, Happening, IDLE_STALE_AFTER, Picture};
+use crate::picture::{Agent, IDLE_STALE_AFTER};
 use crate::shown;
 use crate::wire::Time;
 use crate::wire::id::{AgentId, is_slug};
 use crate::wire::pulse::{Availability, Pulse};
 
-/// More happenings than this at once are not looked at one by one.
-const MANY: usize = 256;
 /// Claims get old at their own times; this is soon enough to see it.
 const SOON: TimeDelta = TimeDelta::milliseconds(250);
 /// The place of an agent that is not shown.
@@ -225,8 +222,6 @@ pub struct List {
     needing: usize,
     /// The happenings that it contains; `None`: it is to be made anew.
     looked: Option<u64>,
-    /// Who has reported or left since then, and what was known of it before.
-    heard: Vec<(AgentId, Option<Arc<Pulse>>)>,
     conflicts: u64,
     owner: Option<String>,
     /// When a claim gets old next.
@@ -343,15 +338,6 @@ impl List {
         (self.grouping, self.looked) = (grouping, None);
     }
 
-    /// An agent is about to report, or to leave the picture.
-    pub(super) fn hear(&mut self, picture: &Picture, id: &AgentId) {
-        if self.heard.len() < MANY {
-            self.heard.push((id.clone(), picture.agent(id).map(|agent| Arc::clone(&agent.pulse))));
-        } else {
-            self.looked = None;
-        }
-    }
-
     /// The picture is another one, or is judged by something else.
     pub(super) fn forget(&mut self) {
         self.looked = None;
@@ -370,8 +356,7 @@ impl List {
     /// Takes in what has happened in the model's picture since the last time. Whether anybody may stand elsewhere.
     pub(super) fn follow(&mut self, model: &Model) -> bool {
         let due = self.due(model);
-        self.heard.clear();
-        self.looked = Some(model.picture.happened());
+        self.looked = Some(model.picture.touches());
         self.conflicts = model.picture.conflicts_version();
         if due == Due::Enrol {
             self.enrol(model);
@@ -384,46 +369,35 @@ impl List {
 
     fn due(&mut self, model: &Model) -> Due {
         let Some(looked) = self.looked.filter(|_| self.owner == model.owner) else { return Due::Enrol };
-        let new = model.picture.happened().saturating_sub(looked);
-        if new > MANY as u64 || self.ages.is_some_and(|at| at <= model.now()) {
+        if self.ages.is_some_and(|at| at <= model.now()) {
             return Due::Enrol;
         }
+        let Some(touched) = model.picture.touched(looked) else { return Due::Enrol };
         let mut due = Due::Nothing;
         if self.filter.meets() && self.conflicts != model.picture.conflicts_version()
             || self.kept.as_ref().is_some_and(|kept| model.selected.as_ref() != Some(kept))
         {
             due = Due::Arrange;
         }
-        for (id, before) in std::mem::take(&mut self.heard) {
-            let after = model.picture.agent(&id).map(|agent| &agent.pulse);
-            if before.zip(after).is_some_and(|(before, after)| self.moves(&before, after)) {
-                due = due.max(Due::Arrange);
-            }
-            due = due.max(self.look_at(model, &id));
-        }
-        // Who comes into whose way may have said nothing.
-        for happening in model.picture.log().rev().take(usize::try_from(new).unwrap_or(usize::MAX)) {
-            let clash = match happening {
-                Happening::Clash { clash, .. } => clash,
-                Happening::ClashOver(ended) => &ended.conflict,
-                _ => continue,
-            };
-            for party in clash.parties() {
-                due = due.max(self.look_at(model, party.id()));
+        for id in touched {
+            due = due.max(self.look_at(model, id));
+            if due == Due::Enrol {
+                break;
             }
         }
         due
     }
 
     /// Whether a report may move its agent.
-    fn moves(&self, before: &Pulse, after: &Pulse) -> bool {
-        let sorts = match self.order {
-            Order::Owner | Order::Name | Order::NeedsYou => false,
-            Order::Report => before.updated_at != after.updated_at,
-            Order::State => before.availability != after.availability,
-        };
-        let heading = |pulse| self.grouping.heading(&after.agent_id, pulse);
-        sorts || heading(before) != heading(after)
+    fn moves(&self, member: usize, pulse: &Pulse) -> bool {
+        if matches!(self.order, Order::Report | Order::State) {
+            return true;
+        }
+        let place = self.places[member];
+        let number = self.headings.partition_point(|heading| heading.first <= place as usize).checked_sub(1);
+        let (_, name) = self.grouping.heading(&self.members[member], pulse);
+        place != NOWHERE
+            && number.is_some_and(|n| self.headings[n].name.as_deref().unwrap_or_default() != name)
     }
 
     /// Takes in how an agent stands by now.
@@ -440,7 +414,7 @@ impl List {
         let shown = self.places[member] != NOWHERE && self.kept.as_ref() != Some(id);
         let sorts = self.order == Order::NeedsYou && was.urgency() != is.urgency();
         let filtered = !self.filter.is_empty() && self.filter.matches_agent(model, agent) != shown;
-        if sorts || filtered { Due::Arrange } else { Due::Nothing }
+        if sorts || filtered || self.moves(member, &agent.pulse) { Due::Arrange } else { Due::Nothing }
     }
 
     fn member(&self, id: &AgentId) -> Option<usize> {

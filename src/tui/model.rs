@@ -366,9 +366,6 @@ impl Model {
                     || !self.list.filter().is_empty()
                     || (self.touched && self.layout() == Layout::Cards)
             }
-            When::NeedsYou if self.view == View::Clashes => {
-                looking && self.clashes.all().iter().any(|row| self.row_needs_you(row))
-            }
             When::NeedsYou => looking && self.list.needing() > 0,
             When::Themes => self.themes.len() > 1,
             When::Offline => {

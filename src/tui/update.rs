@@ -16,10 +16,9 @@ use super::keys::Action;
 use super::model::{Model, Pane, View, Watch};
 use super::view;
 use crate::conflict::{Conflict, Level};
-use crate::picture::{Connection, Heard, News};
+use crate::picture::{Connection, Heard};
 use crate::shown;
 use crate::wire::agent::Agents;
-use crate::wire::feed::Frame;
 
 /// What the loop has to do, since only it touches the terminal and the client.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -47,16 +46,6 @@ pub fn heard_all(model: &mut Model, news: impl IntoIterator<Item = Heard>) {
 }
 
 fn take_in(model: &mut Model, heard: Heard) {
-    if model.behind.is_none() {
-        match &heard.news {
-            News::Snapshot { .. } => model.list.forget(),
-            News::Event { frame: Frame::Pulse { pulse, .. } } => {
-                model.list.hear(&model.picture, &pulse.agent_id);
-            }
-            News::Event { frame: Frame::Gone { agent_id, .. } } => model.list.hear(&model.picture, agent_id),
-            _ => {}
-        }
-    }
     model.present_mut().apply(heard);
 }
 
@@ -319,36 +308,23 @@ fn keep_in_sight(model: &mut Model) {
     }
 }
 
-/// How long the picture stays as it is if nothing is heard: until the next age, countdown or story changes.
-pub fn stays(model: &Model) -> Option<Duration> {
-    if matches!(model.watch, Watch::Still(_)) || model.behind.is_some() {
+/// How long the screen stays as it is if nothing is heard, where its ages and countdowns do so for `lasts`.
+pub fn stays(model: &Model, lasts: Option<TimeDelta>) -> Option<Duration> {
+    if matches!(model.watch, Watch::Still(_)) {
         return None;
     }
-    let local = model.local();
-    let now = model.picture.room_time(local);
-    let minute = |since: TimeDelta| {
-        let into = since.num_milliseconds().rem_euclid(60_000);
-        // With ten thousand agents some age changes every few milliseconds, and nobody sees a quarter second.
-        TimeDelta::milliseconds((60_000 - into).max(250))
-    };
-    let mut next: Option<TimeDelta> = None;
-    let mut sooner = |wait: TimeDelta| next = Some(next.map_or(wait, |n| n.min(wait)));
-    for (_, agent) in model.picture.agents() {
-        sooner(minute(now - agent.pulse.updated_at));
-        if let Some(intent) = agent.pulse.intent.as_ref().filter(|intent| intent.holds(now)) {
-            let left = intent.expires_at - now;
-            sooner(if left < TimeDelta::seconds(62) { TimeDelta::milliseconds(500) } else { minute(-left) });
-        }
-    }
-    if let Some(end) = model.picture.next_end() {
-        sooner(end - now);
-    }
+    let local = model.watch.now();
+    let now = model.present().room_time(local);
+    // Of ten thousand agents one gets stale every few milliseconds, and nobody sees a quarter second.
+    let counts = model.present().next_change(now).map(|at| (at - now).max(TimeDelta::milliseconds(250)));
     let second = model.panel.is_some()
         || model.replay
         || matches!(model.picture.connection, Connection::Offline { .. })
         || view::caught_up(model).is_some();
-    if second {
-        sooner(TimeDelta::milliseconds(1000 - i64::from(local.timestamp_subsec_millis().min(999))));
-    }
+    let second =
+        second.then(|| TimeDelta::milliseconds(1000 - i64::from(local.timestamp_subsec_millis().min(999))));
+    // While the picture stands still, only what is outside of it goes on.
+    let seen = lasts.into_iter().chain(second).filter(|_| model.behind.is_none());
+    let next = counts.into_iter().chain(seen).min();
     next.and_then(|wait| wait.max(TimeDelta::milliseconds(20)).to_std().ok())
 }

@@ -4,7 +4,7 @@ use ratatui::layout::Rect;
 use ratatui::text::{Line, Span};
 
 use super::paint::Canvas;
-use super::{Parts, as_of, claim, mark, pad, text};
+use super::{Parts, as_of, claim, lasts, mark, pad, text};
 use crate::picture::Agent;
 use crate::tui::keys::Action;
 use crate::tui::list::{Grouping, Heading, Order, Row, Rows};
@@ -166,6 +166,7 @@ fn agent_row(
     names: usize,
 ) {
     let (id, agent) = of;
+    lasts(canvas, model, agent);
     let theme = &model.look.theme;
     let end = model.look.glyphs.end();
     let selected = model.selected.as_ref() == Some(id);

@@ -6,7 +6,7 @@ use ratatui::layout::Rect;
 use ratatui::text::{Line, Span};
 
 use super::paint::Canvas;
-use super::{Parts, agents, as_of, header, mark, text, zones};
+use super::{Parts, agents, as_of, header, lasts, mark, text, zones};
 use crate::picture::{Agent, Connection};
 use crate::tui::model::{Model, Pane};
 use crate::wire::id::AgentId;
@@ -202,6 +202,9 @@ pub fn draw(canvas: &mut Canvas<'_>, model: &Model, parts: &Parts) {
         // A card is never cut in two, unless it is the only one.
         if row > 0 && row + card.len() > height {
             break;
+        }
+        if let Some(agent) = model.list.nth(end).and_then(|id| model.picture.agent(id)) {
+            lasts(canvas, model, agent);
         }
         for (row, line) in (row..).zip(&card) {
             canvas.line(area, u16::try_from(row).unwrap_or(u16::MAX), line);

@@ -130,22 +130,25 @@ pub fn parts(model: &Model) -> Parts {
     parts
 }
 
-/// Draws the whole screen.
-pub fn draw(model: &Model, buffer: &mut Buffer) {
+/// Draws the whole screen. Returns how long the views' ages and countdowns stay as they are.
+pub fn draw(model: &Model, buffer: &mut Buffer) -> Option<TimeDelta> {
     let area = buffer.area;
     let mut canvas = Canvas::new(buffer, &model.look);
     if area.width < MIN.0 || area.height < MIN.1 {
         let text = if area.width < 9 { "small" } else { "too small" };
         canvas.line(area, 0, &Line::from(text));
         canvas.ground();
-        return;
+        return None;
     }
     let parts = parts(model);
     header::draw(&mut canvas, model, &parts);
     let any = model.picture.agents().next().is_some();
     if any {
         match (model.view, model.pane, model.layout()) {
-            (View::Clashes, ..) => clashes::draw(&mut canvas, model, &parts),
+            (View::Clashes, ..) => {
+                clashes::draw(&mut canvas, model, &parts);
+                canvas.lasts(TimeDelta::seconds(1)); // its many ages and countdowns are not followed one by one
+            }
             (_, Pane::Open, _) => agent::draw(&mut canvas, model, &parts),
             (View::Activity, ..) => activity::draw(&mut canvas, model, &parts),
             (View::Room, _, Layout::Cards) => cards::draw(&mut canvas, model, &parts),
@@ -177,6 +180,16 @@ pub fn draw(model: &Model, buffer: &mut Buffer) {
         footer::draw(&mut canvas, model, &parts);
     }
     canvas.ground();
+    canvas.stays()
+}
+
+/// An agent's age and countdown were drawn.
+fn lasts(canvas: &mut Canvas<'_>, model: &Model, agent: &Agent) {
+    let now = model.now();
+    canvas.lasts(words::age_lasts(now - agent.pulse.updated_at));
+    if let Some(intent) = agent.pulse.intent.as_ref().filter(|intent| intent.holds(now)) {
+        canvas.lasts(words::left_lasts(intent.expires_at - now));
+    }
 }
 
 /// Why the room will not have us, whole, over the last rows of a picture that is old anyway.

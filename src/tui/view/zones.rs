@@ -5,7 +5,7 @@ use ratatui::layout::Rect;
 use ratatui::text::{Line, Span};
 
 use super::paint::Canvas;
-use super::{Parts, cards, mark, pad, text};
+use super::{Parts, cards, lasts, mark, pad, text};
 use crate::picture::Agent;
 use crate::tui::list::{Presence, Standing};
 use crate::tui::model::Model;
@@ -25,6 +25,9 @@ pub fn draw(canvas: &mut Canvas<'_>, model: &Model, parts: &Parts) {
     let rows = usize::from(area.height);
     let zones = Zones::of(model, rows, usize::from(model.size.1 / 3).max(1));
     let names = names(model, &zones, area);
+    for agent in zones.pinned.iter().chain(&zones.working).filter_map(|id| model.picture.agent(id)) {
+        lasts(canvas, model, agent);
+    }
     let mut y = 0;
     for id in &zones.pinned {
         canvas.line(area, y, &pinned(model, id, names, area));
