@@ -338,7 +338,10 @@ fn the_selected_event_is_copied_as_json_as_it_came() {
     assert_eq!(newest["pulse"]["doing"], "Translating the pricing page 料金ページ");
     press(&mut story.model, "jjj");
     let clash = copied(&mut story);
-    assert_eq!((&clash["type"], &clash["pulses"][1]["agent_id"]), (&json!("clash"), &json!("lumen/fixer")));
+    assert_eq!(
+        (&clash["type"], &clash["clash"]["second"]["agent_id"]),
+        (&json!("clash"), &json!("lumen/fixer"))
+    );
 }
 
 #[test]
@@ -640,7 +643,8 @@ fn the_demos_panel_tells_whole_lines() {
         let panel = panel.join(" ");
         assert!(panel.starts_with(&format!("In 11s: {story}")), "{columns}x{rows}: {panel}");
         assert!(panel.contains(long) || !panel.contains("Nine of them"), "{columns}x{rows}: {panel}");
-        assert!(panel.contains("Try n what needs you"), "{columns}x{rows}: {panel}");
+        let all = panel.contains(long) && panel.contains("Try n what needs you");
+        assert!(all || columns < 100, "{columns}x{rows}: {panel}");
     }
 }
 

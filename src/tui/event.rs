@@ -5,6 +5,7 @@ use serde_json::{Value, json};
 use super::model::Model;
 use crate::conflict::{Conflict, Party};
 use crate::picture::{Agent, Entry, Happening};
+use crate::warning;
 use crate::wire::id::AgentId;
 use crate::wire::pulse::Pulse;
 
@@ -90,10 +91,6 @@ pub fn agent(model: &Model) -> Option<(&AgentId, &Agent)> {
 
 /// An event as JSON, other people's text as it came.
 pub fn json(happening: &Happening) -> Value {
-    let clash = |kind: &str, clash: &Conflict| {
-        json!({"type": kind, "since": clash.since, "until": clash.until(),
-            "pulses": clash.parties().map(|party| json!(*party.pulse))})
-    };
     match happening {
         Happening::Reported { at, after, .. } => json!({"type": "pulse", "at": at, "pulse": **after}),
         Happening::Alike { at, last, reports, pulse } => {
@@ -104,16 +101,12 @@ pub fn json(happening: &Happening) -> Value {
         Happening::Outage { from, to, missed } => {
             json!({"type": "outage", "from": from, "to": to, "missed": missed})
         }
-        Happening::Clash { at, clash: one } => {
-            let mut value = clash("clash", one);
-            value["at"] = json!(at);
-            value
+        Happening::Clash { at, clash } => {
+            json!({"type": "clash", "at": at, "clash": warning::json(clash, None)})
         }
         Happening::ClashOver(ended) => {
-            let mut value = clash("clash_over", &ended.conflict);
-            value["at"] = json!(ended.at);
-            value["by"] = json!(ended.by);
-            value
+            let clash = warning::json(&ended.conflict, Some(ended));
+            json!({"type": "clash_over", "at": ended.at, "clash": clash})
         }
         Happening::Clock { at, ahead } => {
             json!({"type": "clock", "at": at, "ahead_ms": ahead.num_milliseconds()})

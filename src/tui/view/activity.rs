@@ -109,8 +109,8 @@ fn by(happening: &Happening) -> Option<&str> {
 }
 
 fn blocks(model: &Model) -> Vec<Block<'_>> {
-    let day = |entry: &Entry| model.look.zone.day(entry.happening.at());
-    let mut above = (false, model.look.zone.day(model.now()));
+    let day = |entry: &Entry| model.look.zone.date(entry.happening.at());
+    let mut above = (false, model.look.zone.date(model.now()));
     event::listed(model)
         .map(|entry| {
             let this = (entry.earlier, day(entry));
