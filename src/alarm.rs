@@ -86,8 +86,10 @@ impl Alarms {
     }
 
     fn failed(&mut self, picture: &Picture, owner: Option<&str>) -> Vec<Alarm> {
-        let failing =
-            picture.agents().filter_map(|(id, agent)| Some((id, agent, agent.pulse.run_failure.as_ref()?)));
+        let failing = picture.failed().filter_map(|id| {
+            let agent = picture.agent(id)?;
+            Some((id, agent, agent.pulse.run_failure.as_ref()?))
+        });
         let mut begun = Vec::new();
         let mut standing = BTreeMap::new();
         for (id, agent, failure) in failing {

@@ -7,6 +7,7 @@ use chrono::TimeDelta;
 
 use self::agents::Agents;
 use self::log::Log;
+use self::touched::Touched;
 use crate::conflict::Radar;
 use crate::trouble::Trouble;
 use crate::wire::Time;
@@ -19,6 +20,7 @@ mod ages;
 mod clashes;
 mod log;
 mod news;
+mod touched;
 mod troubles;
 
 pub use self::agents::{Agent, Claim, Counts, IDLE_STALE_AFTER, STALE_AFTER, Since};
@@ -65,6 +67,7 @@ pub struct Picture {
     /// How old `working` and `online` may be to be taken at their word.
     pub stale_after: TimeDelta,
     agents: Agents,
+    touched: Touched,
     radar: Radar,
     troubles: Vec<Trouble>,
     log: Log,
@@ -98,6 +101,7 @@ impl Picture {
             refusing: None,
             stale_after: STALE_AFTER,
             agents: Agents::default(),
+            touched: Touched::default(),
             radar: Radar::default(),
             troubles: Vec::new(),
             log: Log::default(),
@@ -279,6 +283,7 @@ impl Picture {
             });
             self.agents.insert(Agent { pulse: Arc::new(pulse), failed });
         }
+        self.touched.all();
         self.agents.pass(now, self.stale_after);
         if let Some(position) = &mut self.position {
             // A picture may also come amid a connection, in place of events that we were too slow for: of the
@@ -323,6 +328,7 @@ impl Picture {
                 && began(before.as_deref(), &after, at)
             {
                 let pulse = Arc::clone(&agent.pulse);
+                self.touched.add(&after.agent_id);
                 self.agents.insert(Agent { pulse, failed: Some(Since::At(at)) });
             }
             history.extend(new.then_some(Happening::Reported { at, before, after }));
@@ -345,6 +351,7 @@ impl Picture {
                 });
                 let was = old.and_then(|agent| agent.pulse.run_failure.as_ref().zip(agent.failed));
                 let turned = was != after.run_failure.as_ref().zip(failed);
+                self.touched.add(&after.agent_id);
                 self.agents.insert(Agent { pulse: Arc::clone(&after), failed });
                 if turned {
                     self.settle_troubles();
@@ -357,6 +364,7 @@ impl Picture {
                 self.tell(turns, Some(at));
             }
             Frame::Gone { at, agent_id, .. } => {
+                self.touched.add(&agent_id);
                 self.agents.remove(&agent_id);
                 self.settle_troubles();
                 let turns = self.radar.pass(at);

@@ -145,7 +145,8 @@ mod tests {
                 "last_decision": null, "updated_at": NOON});
             match kind {
                 Some(kind) => {
-                    pulse["intent"] = json!({"kind": kind, "paths": ["a.rs"], "areas": [], "expires_at": "2026-11-30T13:00:00Z"})
+                    pulse["intent"] = json!({"kind": kind, "paths": ["a.rs"], "areas": [],
+                        "expires_at": "2026-11-30T13:00:00Z"});
                 }
                 None => pulse["run_failure"] = json!({"class": "auth", "step": "codex_sign_in"}),
             }

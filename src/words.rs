@@ -79,6 +79,37 @@ pub fn age(age: TimeDelta) -> String {
     }
 }
 
+/// Minutes down to which a number of minutes is told in the same words.
+fn told_down_to(minutes: i64) -> i64 {
+    match minutes {
+        ..60 => minutes,
+        60..1440 => minutes / 60 * 60,
+        _ => minutes / 1440 * 1440,
+    }
+}
+
+/// How long an age will be told as it is now.
+pub fn age_lasts(age: TimeDelta) -> TimeDelta {
+    let minutes = age.num_minutes().max(0);
+    let unit = match minutes {
+        ..60 => 1,
+        60..1440 => 60,
+        _ => 1440,
+    };
+    TimeDelta::minutes(told_down_to(minutes) + unit) - age
+}
+
+/// How long what is left will be told as it is now.
+pub fn left_lasts(left: TimeDelta) -> TimeDelta {
+    let seconds = left.num_seconds().max(0);
+    let last = match (seconds + 59) / 60 {
+        _ if seconds < 60 => seconds,
+        1 => 60,
+        minutes => (told_down_to(minutes) - 1) * 60 + 1,
+    };
+    left - TimeDelta::seconds(last) + TimeDelta::milliseconds(1)
+}
+
 /// What is left of something, rounded up: `29m`, under a minute `40s`.
 pub fn left(left: TimeDelta) -> String {
     let seconds = left.num_seconds().max(0);
@@ -202,6 +233,22 @@ pub fn changes(changes: &[Change<'_>]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn ages_and_countdowns_last_as_long_as_they_say() {
+        let moment = TimeDelta::milliseconds(1);
+        for ms in (-3_000..200_000).step_by(333).chain((0..300_000_000).step_by(299_993)) {
+            let is = TimeDelta::milliseconds(ms);
+            let lasts = age_lasts(is);
+            assert_eq!(age(is + lasts - moment), age(is), "{is}");
+            assert_ne!(age(is + lasts), age(is), "{is}");
+            if ms >= 1000 {
+                let lasts = left_lasts(is);
+                assert_eq!(left(is - lasts + moment), left(is), "{is}");
+                assert_ne!(left(is - lasts), left(is), "{is}");
+            }
+        }
+    }
 
     #[test]
     fn ages_and_spans() {

@@ -360,6 +360,14 @@ fn the_selection_follows_into_what_has_ended_and_then_to_its_neighbour() {
     let neighbour = selected(&mut m);
     assert!(neighbour.contains("acme/b was about to remove b/**"), "{neighbour}");
     assert!(neighbour.contains("until 14:32"), "{neighbour}");
+    // Out of a picture that is new as a whole, too.
+    let mut m = room("14:32:00", &pairs()[..12]);
+    draw(&mut m, 100, 40);
+    press(&mut m, "jj");
+    assert!(selected(&mut m).contains("orbit/r02"));
+    let left: Vec<Value> = pairs()[6..12].to_vec();
+    hear(&mut m, "14:32:05", json!({"news": "snapshot", "seq": 2, "pulses": left}));
+    assert!(selected(&mut m).contains("orbit/r02 was"), "it has ended: {}", selected(&mut m));
 }
 
 #[test]
@@ -432,6 +440,10 @@ fn what_was_seen_counts_no_longer_until_it_changes() {
     assert!(!header(&mut m).contains('≠'), "{}", header(&mut m));
     press(&mut m, "x");
     assert!(header(&mut m).contains("≠ 13 clashes"));
+    press(&mut m, "\rjx");
+    assert!(header(&mut m).contains("≠ 12 clashes"), "one of them");
+    press(&mut m, "kx");
+    assert!(!header(&mut m).contains('≠'), "and the rest");
 }
 
 #[test]
@@ -550,7 +562,7 @@ fn rows_out_of_sight_are_counted_and_none_jumps() {
     let title = |m: &mut Model| text(m, 100, 20).lines().nth(1).unwrap().to_owned();
     assert!(title(&mut m).starts_with("─ Clashes 1–8 of 30 · 1 below needs you "), "{}", title(&mut m));
     press(&mut m, "n");
-    assert!(title(&mut m).starts_with("─ Clashes 23–30 of 30 · 22 above "), "{}", title(&mut m));
+    assert!(title(&mut m).starts_with("─ Clashes 22–29 of 30 · 21 above · 1 below "), "{}", title(&mut m));
     for _ in 0..12 {
         press(&mut m, "k");
     }

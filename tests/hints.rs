@@ -348,6 +348,24 @@ fn keys_are_named_as_the_settings_have_them() {
 }
 
 #[test]
+fn what_was_marked_as_seen_keeps_its_words_and_no_longer_calls() {
+    let mut m = recorded(NOW);
+    select(&mut m, "acme/reviewer");
+    let before = pane(&mut m, 120, 32);
+    let title = |m: &Model| {
+        let mut buffer = Buffer::empty(Rect::new(0, 0, 120, 32));
+        view::draw(m, &mut buffer);
+        let detail = view::parts(m).detail;
+        buffer[(detail.x + 1, detail.y + 1)].style()
+    };
+    let error = m.look.theme.error;
+    assert_eq!(title(&m).fg, error.fg);
+    press(&mut m, KeyCode::Char('x'));
+    assert_ne!(title(&m).fg, error.fg);
+    assert_eq!(pane(&mut m, 120, 32), before);
+}
+
+#[test]
 fn an_opened_agent_shows_its_own_activity_below_where_there_is_room() {
     let mut m = recorded(NOW);
     select(&mut m, "lumen/fixer");

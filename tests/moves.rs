@@ -205,9 +205,9 @@ fn a_replayed_outage_counts_nobody() {
 #[test]
 fn a_moment_that_stands_still_is_drawn_once() {
     let mut m = model(&many(3));
-    assert_eq!(update::stays(&m), None);
+    assert_eq!(update::stays(&m, Some(TimeDelta::seconds(1))), None);
     m.watch = Watch::Running(NOW.parse::<Time>().unwrap() - chrono::Utc::now() + TimeDelta::seconds(3));
-    assert!(update::stays(&m).is_some());
+    assert!(update::stays(&m, None).is_some(), "somebody gets stale");
 }
 
 /// The fastest of a few tries: other work on the machine can only make one slower.

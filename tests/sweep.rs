@@ -93,7 +93,7 @@ fn case_a13_a14_ascii_at_every_size() {
 fn shown(buffer: &Buffer) -> String {
     let (columns, rows) = (buffer.area.width, buffer.area.height);
     let mut bytes = Vec::new();
-    let mut screen = Screen::new(CrosstermBackend::new(&mut bytes), (columns, rows)).unwrap();
+    let mut screen = Screen::new(CrosstermBackend::new(&mut bytes));
     screen.show(buffer.clone()).unwrap();
     let size = NonZero::new(rows).zip(NonZero::new(columns)).unwrap();
     let mut terminal = vt100::Parser::new(size.0, size.1, 0);

@@ -36,11 +36,6 @@ impl Table {
     }
 }
 
-/// A share of one processor core, in words.
-pub fn percent(used: Duration, of: Duration) -> f64 {
-    100.0 * used.as_secs_f64() / of.as_secs_f64()
-}
-
 /// `--name NUMBER` of this program's arguments.
 pub fn asked(name: &str, otherwise: usize) -> usize {
     let mut arguments = std::env::args().skip_while(|argument| argument.strip_prefix("--") != Some(name));

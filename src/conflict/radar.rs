@@ -1,6 +1,6 @@
 //! A room's conflicts, held up to date pulse by pulse.
 
-use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
 use std::sync::Arc;
 
 use super::index::{Index, Keys};
@@ -18,6 +18,16 @@ const ENDED_MAX: usize = 200;
 /// Two agents, the lower slot first, and which of their acts meet.
 type Key = (u32, u32, Act, Act);
 
+/// How many of each level, notes first.
+type Counts = [usize; 3];
+
+/// One agent's conflicts.
+#[derive(Debug, Clone, Default)]
+struct Own {
+    keys: BTreeSet<Key>,
+    counts: Counts,
+}
+
 /// What has become of the conflicts.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Turn {
@@ -30,20 +40,20 @@ pub enum Turn {
 /// A room's conflicts. Times are the room's.
 #[derive(Debug, Clone, Default)]
 pub struct Radar {
-    slots: BTreeMap<AgentId, u32>,
+    slots: HashMap<AgentId, u32>,
     agents: Vec<Option<(Claims, Keys)>>,
     free: Vec<u32>,
     index: Index,
     conflicts: BTreeMap<Key, Arc<Conflict>>,
-    /// The conflicts of each agent.
-    of: BTreeMap<u32, BTreeSet<Key>>,
+    /// The conflicts of each agent that has any.
+    of: HashMap<u32, Own>,
     /// When something of an agent runs out.
     ends: BTreeSet<(Time, u32)>,
     ended: VecDeque<Arc<Ended>>,
     /// Conflicts were left out because there are too many.
     crowded: bool,
-    /// How many there are of each level, notes first.
-    counts: [usize; 3],
+    /// How many there are of each level.
+    counts: Counts,
     /// How often something has changed.
     version: u64,
 }
@@ -72,8 +82,22 @@ impl Radar {
 
     /// The live conflicts of one agent at `now`, in no order.
     pub fn of_agent(&self, id: &AgentId, now: Time) -> impl Iterator<Item = &Arc<Conflict>> {
-        let keys = self.slots.get(id).and_then(|slot| self.of.get(slot)).into_iter().flatten();
+        let keys = self.own(id).into_iter().flat_map(|own| &own.keys);
         keys.filter_map(|key| self.conflicts.get(key)).filter(move |conflict| now < conflict.until())
+    }
+
+    /// The worst of the live conflicts of one agent at `now`.
+    pub fn worst(&self, id: &AgentId, now: Time) -> Option<Level> {
+        let own = self.own(id)?;
+        if self.next_end().is_some_and(|end| end <= now) {
+            return self.of_agent(id, now).map(|conflict| conflict.level).max();
+        }
+        let levels = [Level::Clash, Level::Risk, Level::Note];
+        levels.into_iter().find(|level| own.counts[*level as usize] > 0)
+    }
+
+    fn own(&self, id: &AgentId) -> Option<&Own> {
+        self.of.get(self.slots.get(id)?)
     }
 
     /// Those that ended within the hour before `now`, the newest first.
@@ -197,7 +221,7 @@ impl Radar {
             .of
             .get(&slot)
             .into_iter()
-            .flatten()
+            .flat_map(|own| &own.keys)
             .filter_map(|key| {
                 let conflict = self.conflicts.get(key)?;
                 let goes_on = before.get(key).is_some_and(|was| conflict.goes_on_from(was));
@@ -219,7 +243,7 @@ impl Radar {
     /// An agent says again what it said: only its pulse is newer.
     fn renew(&mut self, slot: u32, claims: Claims, keys: Keys, now: Time) {
         self.version += 1;
-        for key in self.of.get(&slot).into_iter().flatten() {
+        for key in self.of.get(&slot).into_iter().flat_map(|own| &own.keys) {
             if let Some(conflict) = self.conflicts.get_mut(key).map(Arc::make_mut) {
                 let party = if *conflict.first.id() == claims.pulse.agent_id {
                     &mut conflict.first
@@ -275,18 +299,18 @@ impl Radar {
         }
         self.version += 1;
         let mut found = BTreeMap::new();
-        for key in self.of.remove(&slot).unwrap_or_default() {
+        for key in self.of.remove(&slot).unwrap_or_default().keys {
+            let Some(conflict) = self.conflicts.remove(&key) else { continue };
             let other = if key.0 == slot { key.1 } else { key.0 };
-            if let Some(keys) = self.of.get_mut(&other) {
-                keys.remove(&key);
-                if keys.is_empty() {
+            if let Some(theirs) = self.of.get_mut(&other) {
+                theirs.keys.remove(&key);
+                theirs.counts[conflict.level as usize] -= 1;
+                if theirs.keys.is_empty() {
                     self.of.remove(&other);
                 }
             }
-            if let Some(conflict) = self.conflicts.remove(&key) {
-                self.counts[conflict.level as usize] -= 1;
-                found.insert(key, conflict);
-            }
+            self.counts[conflict.level as usize] -= 1;
+            found.insert(key, conflict);
         }
         found
     }
@@ -305,10 +329,14 @@ impl Radar {
                 let of = |id: &AgentId| if *id == claims.pulse.agent_id { slot } else { other };
                 let (first, second) = (of(conflict.first.id()), of(conflict.second.id()));
                 let key = key((first, conflict.first.act), (second, conflict.second.act));
-                self.counts[conflict.level as usize] += 1;
+                let level = conflict.level as usize;
+                self.counts[level] += 1;
+                for party in [slot, other] {
+                    let own = self.of.entry(party).or_default();
+                    own.keys.insert(key);
+                    own.counts[level] += 1;
+                }
                 self.conflicts.insert(key, Arc::new(conflict));
-                self.of.entry(slot).or_default().insert(key);
-                self.of.entry(other).or_default().insert(key);
             }
         }
         self.index.enter(slot, &keys);
@@ -332,7 +360,8 @@ impl Radar {
     /// There is room again for conflicts that had been left out.
     fn rebuild(&mut self, now: Time) {
         self.crowded = false;
-        let slots: Vec<u32> = self.slots.values().copied().collect();
+        let mut slots: Vec<u32> = self.slots.values().copied().collect();
+        slots.sort_unstable(); // which of too many are held is not left to chance
         for slot in slots {
             if let Some((claims, keys)) = self.agents[slot as usize].clone() {
                 self.forget(slot);

@@ -206,6 +206,9 @@ mod tests {
 
     use super::*;
 
+    const WORDS: [&str; 7] = ["working", "online", "idle", "asleep", "away", "offline", "dreaming"];
+    const LIMITS: [i64; 8] = [0, 1, 15, 119, 120, 121, 300, i64::MAX / 60_000];
+
     /// Something that becomes of one of five agents, by seconds of one day.
     #[derive(Debug, Clone)]
     enum Turn {
@@ -215,11 +218,10 @@ mod tests {
     }
 
     fn turns() -> impl Strategy<Value = Turn> {
-        const WORDS: &[&str] = &["working", "online", "idle", "asleep", "away", "offline", "dreaming"];
         // Few moments, so that many fall together.
         let at = || (0..40_i64).prop_map(|n| n * 450);
         prop_oneof![
-            6 => (0..5_u8, prop::sample::select(WORDS), at(), prop::option::of(at()))
+            6 => (0..5_u8, prop::sample::select(&WORDS[..]), at(), prop::option::of(at()))
                 .prop_map(|(who, availability, at, failed)| Turn::Says { who, availability, at, failed }),
             1 => (0..5_u8).prop_map(|who| Turn::Leaves { who }),
             2 => at().prop_map(|at| Turn::Pass { at }),
@@ -259,7 +261,7 @@ mod tests {
         fn counts_are_what_counting_one_by_one_comes_to(
             turns in prop::collection::vec(turns(), 0..40),
             looks in prop::collection::vec(0..40_i64, 1..6),
-            stale_after in prop::sample::select(&[0, 1, 15, 119, 120, 121, 300, i64::MAX / 60_000][..]),
+            stale_after in prop::sample::select(&LIMITS[..]),
         ) {
             let stale_after = TimeDelta::minutes(stale_after);
             let mut agents = Agents::default();

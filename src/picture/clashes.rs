@@ -32,7 +32,7 @@ impl Picture {
 
     /// How much an agent is in others' way, for its mark.
     pub fn in_the_way(&self, id: &AgentId, now: Time) -> Option<Level> {
-        self.conflicts_of(id, now).map(|conflict| conflict.level).max()
+        self.radar.worst(id, self.judged(now))
     }
 
     /// The conflicts that ended within the last hour, the newest first.
@@ -82,6 +82,11 @@ impl Picture {
     /// Tells of clashes, not of what is less; those that begin do so `at` that time, or since their second said so.
     pub(super) fn tell(&mut self, turns: Vec<Turn>, at: Option<Time>) {
         for turn in turns {
+            let conflict = match &turn {
+                Turn::Began(conflict) => conflict,
+                Turn::Ended(ended) => &ended.conflict,
+            };
+            conflict.parties().into_iter().for_each(|party| self.touched.add(party.id()));
             match turn {
                 Turn::Began(clash) if clash.level == Level::Clash => {
                     let at = at.unwrap_or(clash.since);

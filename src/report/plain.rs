@@ -6,12 +6,12 @@ use chrono::TimeDelta;
 
 use crate::change::{self, Change};
 use crate::conflict::Level;
-use crate::picture::{Claim, Connection, Happening, Heard, IDLE_STALE_AFTER, News, Picture};
+use crate::picture::{Claim, Connection, Happening, Heard, News, Picture};
 use crate::warning::{self, Tense};
 use crate::wire::Time;
 use crate::wire::feed::Frame;
 use crate::wire::id::AgentId;
-use crate::wire::pulse::{Availability, Intent, Pulse, RunFailure};
+use crate::wire::pulse::{Intent, Pulse, RunFailure};
 use crate::wire::run::Run;
 use crate::words::{self, Zone};
 use crate::{hint, shown};
@@ -135,22 +135,11 @@ impl Plain {
             return None;
         }
         let now = self.picture.room_time(local);
-        let waits = self.picture.agents().filter_map(|(_, agent)| {
-            let claim = self.picture.claim(agent, now);
-            let limit = match claim.availability {
-                Availability::Working | Availability::Online => self.picture.stale_after,
-                Availability::Idle => IDLE_STALE_AFTER.max(self.picture.stale_after),
-                _ => return None,
-            };
-            if claim.stale {
-                // It got old while nothing was heard.
-                let untold = self.looked.is_some_and(|at| !self.picture.claim(agent, at).stale);
-                return untold.then_some(SETTLE);
-            }
-            Some((limit - claim.age).max(SETTLE))
-        });
-        let end = self.picture.next_end().map(|at| (at - now).max(SETTLE));
-        waits.chain(end).min()
+        let change = self.picture.next_change(now).map(|at| (at - now).max(SETTLE));
+        // Some got old while nothing was heard.
+        let stale = |at| self.picture.counts(at).stale;
+        let untold = self.looked.is_some_and(|at| stale(now) > stale(at)).then_some(SETTLE);
+        change.into_iter().chain(untold).min()
     }
 
     /// What the log has been told of clashes since it had been told `happened` things.

@@ -39,6 +39,14 @@ pub enum Action {
     Open,
     /// One level back.
     Back,
+    /// A filter is typed.
+    Filter,
+    /// The list's next order.
+    Sort,
+    /// The same order the other way round.
+    Reverse,
+    /// The list's next headings.
+    Group,
     /// The picture stands still, or goes on.
     Freeze,
     /// The command, or the message, into the clipboard.
@@ -68,6 +76,8 @@ pub enum When {
     Rows,
     /// Where a row is selected, in the list.
     Row,
+    /// Where the list is on the screen.
+    List,
     /// Where the selected row has something to copy.
     Copies,
     /// Where the selected row needs somebody, or did until it was marked as seen.
@@ -195,6 +205,10 @@ pub const TABLE: &[Binding] = &[
     bind!("open", [named(KeyCode::Enter), key('l'), named(KeyCode::Right)], Open, ROOM, Row, Some(("open", "open")), "open the agent", Look),
     bind!("open", [named(KeyCode::Enter), key('l'), named(KeyCode::Right)], Open, CLASHES, Row, Some(("both agents", "both")), "open the clash", Look),
     bind!("open", [named(KeyCode::Enter), key('l'), named(KeyCode::Right)], Open, ACTIVITY, Row, Some(("agent", "agent")), "open the agent", Look),
+    bind!("filter", [key('/')], Filter, ROOM, List, Some(("filter", "filter")), "filter, like s:idle", List),
+    bind!("sort", [key('s')], Sort, ROOM, List, None, "next order", List),
+    bind!("reverse", [key('S')], Reverse, ROOM, List, None, "order reversed", List),
+    bind!("group", [key('o')], Group, ROOM, List, None, "next headings", List),
     bind!("seen", [key('x')], Seen, ROOM, Marked, None, "mark as seen, here only", List),
     bind!("seen", [key('x')], Seen, CLASHES, Marked, Some(("seen", "seen")), "mark as seen, here only", List),
     bind!("copy", [key('y')], Copy, CLASHES, Copies, Some(("copy message", "copy")), "copy the command or the message", Take),
@@ -239,6 +253,12 @@ impl Keys {
     /// Every row of the table with its keys.
     pub fn rows(&self) -> impl Iterator<Item = (&'static Binding, &[Key])> {
         TABLE.iter().zip(self.bound.iter().map(Vec::as_slice))
+    }
+
+    /// The first key of an action, as it is spelled.
+    pub fn name_of(&self, action: Action) -> String {
+        let mut rows = self.rows().filter(|(binding, _)| binding.action == action);
+        rows.find_map(|(_, keys)| keys.first()).map_or_else(String::new, |key| key.name())
     }
 
     /// What a key press does where `now` says which rows count.

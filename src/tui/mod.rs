@@ -5,8 +5,11 @@
 
 mod choice;
 pub mod clashes;
+pub mod entry;
 pub mod event;
+pub mod filter;
 pub mod keys;
+pub mod list;
 pub mod model;
 mod notify;
 pub mod outside;
@@ -103,6 +106,7 @@ where
 {
     let mut drawn: Option<Instant> = None;
     let mut pending = true;
+    let mut lasts = None;
     let mut input_open = true;
     let mut failures = 0;
     loop {
@@ -112,10 +116,17 @@ where
             if size != model.size {
                 update::resize(model, size.0, size.1);
             }
+            // What came since the last picture is taken in at once: a thousand reports a second wake nobody one by one.
+            if let Some(feed) = feed.as_deref_mut()
+                && let Some(first) = feed.try_next()
+            {
+                let more = std::iter::from_fn(|| feed.try_next()).take(DRAIN);
+                update::heard_all(model, std::iter::once(first).chain(more));
+            }
             update::pass(model);
             let mut picture = Buffer::empty(Rect::new(0, 0, size.0, size.1));
             (hooks.alone)(!model.is_old() && model.picture.is_whole() && model.picture.agents().len() == 0);
-            view::draw(model, &mut picture);
+            lasts = view::draw(model, &mut picture);
             outside.look(model);
             let beside = outside.take();
             if !beside.is_empty() {
@@ -128,7 +139,7 @@ where
             drawn = Some(Instant::now());
             pending = false;
         }
-        let wait = if pending { Some(frame_due) } else { update::stays(model) };
+        let wait = if pending { Some(frame_due) } else { update::stays(model, lasts) };
         let mut effect = None;
         tokio::select! {
             event = input.next(), if input_open => match event {
@@ -146,11 +157,8 @@ where
                 }
                 None => input_open = false,
             },
-            heard = next(feed.as_deref_mut()) => match heard {
-                Some(heard) => {
-                    let more = std::iter::from_fn(|| feed.as_deref_mut().and_then(Feed::try_next));
-                    update::heard_all(model, std::iter::once(heard).chain(more.take(DRAIN)));
-                }
+            heard = next(feed.as_deref_mut()), if !pending => match heard {
+                Some(heard) => update::heard(model, heard),
                 None => feed = None,
             },
             signal = signals.recv() => match signal {

@@ -3,7 +3,9 @@
 use chrono::{TimeDelta, Utc};
 
 use super::clashes::{Row, Rows};
+use super::entry::Entry;
 use super::keys::{Binding, Keys, When};
+use super::list::List;
 use super::seen::Seen;
 use super::theme::{Glyphs, Theme};
 use crate::conflict::{Conflict, Level};
@@ -144,6 +146,15 @@ pub struct Behind {
     differences: u64,
 }
 
+/// A filter that is being typed; what is typed so far filters already.
+#[derive(Debug, Clone)]
+pub struct Typing {
+    /// The line.
+    pub entry: Entry,
+    /// Who was selected before; selected again as soon as the filter lets it through.
+    pub before: Option<AgentId>,
+}
+
 /// The screen's state.
 #[derive(Debug, Clone)]
 pub struct Model {
@@ -171,6 +182,10 @@ pub struct Model {
     pub detail: bool,
     /// What counts no longer as needing anybody.
     pub seen: Seen,
+    /// Who is shown in which order; follows the picture.
+    pub list: List,
+    /// The filter's line, while it is open.
+    pub typing: Option<Typing>,
     /// The selected agent; follows the agent, not the row.
     pub selected: Option<AgentId>,
     /// Whether a key was ever pressed: a side pane without a keyboard shows no selection.
@@ -219,6 +234,8 @@ impl Model {
             keys: Keys::default(),
             detail: true,
             seen: Seen::default(),
+            list: List::default(),
+            typing: None,
             selected: None,
             touched: false,
             pane: Pane::List,
@@ -338,6 +355,7 @@ impl Model {
             When::Looking => looking && self.picture.agents().len() > 0,
             When::Rows => !looking || self.picture.agents().len() > 0,
             When::Row => looking && self.pane != Pane::Open && self.has_row(),
+            When::List => looking && self.pane != Pane::Open && self.picture.agents().len() > 0,
             When::Copies => looking && self.copies().is_some(),
             When::Marked => looking && self.can_be_seen(),
             // In cards a selection is a level of its own: without it the pane is left to the corner of the eye.
@@ -345,12 +363,10 @@ impl Model {
                 !looking
                     || self.view != View::Room
                     || self.pane != Pane::List
+                    || !self.list.filter().is_empty()
                     || (self.touched && self.layout() == Layout::Cards)
             }
-            When::NeedsYou if self.view == View::Clashes => {
-                looking && self.clashes.all().iter().any(|row| self.row_needs_you(row))
-            }
-            When::NeedsYou => looking && self.picture.agents().any(|(_, agent)| self.needs_you(agent)),
+            When::NeedsYou => looking && self.list.needing() > 0,
             When::Themes => self.themes.len() > 1,
             When::Offline => {
                 !self.replay

@@ -4,17 +4,14 @@
 //! is left on the shell's screen.
 
 use std::io::{self, BufWriter, Stdout, Write};
-use std::mem::ManuallyDrop;
 use std::sync::Once;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use crossterm::event::{DisableFocusChange, EnableFocusChange};
 use crossterm::terminal::{EnterAlternateScreen, LeaveAlternateScreen, disable_raw_mode, enable_raw_mode};
 use crossterm::{cursor, execute, queue};
-use ratatui::backend::{Backend, CrosstermBackend};
+use ratatui::backend::{Backend, ClearType, CrosstermBackend};
 use ratatui::buffer::Buffer;
-use ratatui::layout::Rect;
-use ratatui::{Terminal, TerminalOptions, Viewport};
 
 use super::sixteen::Sixteen;
 use super::theme::Depth;
@@ -34,53 +31,55 @@ const GIVE_TITLE: &[u8] = b"\x1b]0;\x07\x1b[23;0t";
 /// Whether the terminal is ours at the moment.
 static TAKEN: AtomicBool = AtomicBool::new(false);
 
-/// A backend, and the last picture that it was given.
+/// A backend, and the picture that it shows.
 pub struct Screen<B: Backend> {
-    /// Never dropped: it would show the cursor once more on a terminal that is given back already, and where the
-    /// terminal is gone complain to stderr, which is gone too and makes that a panic.
-    terminal: ManuallyDrop<Terminal<B>>,
-    last: Buffer,
+    backend: B,
+    shown: Buffer,
 }
 
 impl<B: Backend> Screen<B> {
-    /// A screen of `size` columns and rows.
-    pub fn new(backend: B, size: (u16, u16)) -> Result<Self, B::Error> {
-        let area = Rect::new(0, 0, size.0, size.1);
-        let terminal = Terminal::with_options(backend, TerminalOptions { viewport: Viewport::Fixed(area) })?;
-        Ok(Self { terminal: ManuallyDrop::new(terminal), last: Buffer::default() })
+    /// A screen of which nothing is known yet.
+    pub fn new(backend: B) -> Self {
+        Self { backend, shown: Buffer::default() }
     }
 
-    /// Shows a picture; writes nothing where it is the one that is shown already.
+    /// Shows a picture: writes the cells that have changed, all at once, and nothing where none has.
     pub fn show(&mut self, picture: Buffer) -> Result<(), B::Error> {
-        if picture.area.is_empty() || picture == self.last {
+        if picture.area.is_empty() {
             return Ok(());
         }
-        if picture.area != self.last.area {
-            self.terminal.resize(picture.area)?;
+        if picture.area != self.shown.area {
+            self.backend.clear_region(ClearType::All)?;
+            self.shown = Buffer::empty(picture.area);
         }
-        self.terminal.draw(|frame| frame.buffer_mut().clone_from(&picture))?;
-        self.last = picture;
+        let mut changes = self.shown.diff_iter(&picture).peekable();
+        if changes.peek().is_some() {
+            self.backend.draw(changes)?;
+            self.backend.hide_cursor()?;
+            self.backend.flush()?;
+        }
+        self.shown = picture;
         Ok(())
     }
 
     /// Forgets what is shown: someone else has written to the terminal.
     pub fn forget(&mut self) {
-        self.last = Buffer::default();
+        self.shown = Buffer::default();
     }
 
     /// The backend.
     pub fn backend(&self) -> &B {
-        self.terminal.backend()
+        &self.backend
     }
 
     /// The backend, to write what is no part of the picture.
     pub fn backend_mut(&mut self) -> &mut B {
-        self.terminal.backend_mut()
+        &mut self.backend
     }
 
     /// Sends out what waits to be written.
     pub fn flush(&mut self) -> Result<(), B::Error> {
-        self.terminal.backend_mut().flush()
+        self.backend.flush()
     }
 }
 
@@ -118,7 +117,7 @@ pub fn enter() -> io::Result<Screen<CrosstermBackend<Sixteen<BufWriter<Stdout>>>
     // One write a frame instead of one a cell run.
     let out = BufWriter::with_capacity(64 * 1024, io::stdout());
     let out = Sixteen::new(out, FEW.load(Ordering::SeqCst));
-    Screen::new(CrosstermBackend::new(out), size())
+    Ok(Screen::new(CrosstermBackend::new(out)))
 }
 
 /// Takes the terminal again after [`restore`].

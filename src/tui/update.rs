@@ -3,6 +3,7 @@
 mod activity;
 mod clashes;
 mod room;
+mod typing;
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -10,6 +11,7 @@ use std::time::Duration;
 use chrono::TimeDelta;
 use crossterm::event::{Event, KeyEvent};
 
+use super::filter::Filter;
 use super::keys::Action;
 use super::model::{Model, Pane, View, Watch};
 use super::view;
@@ -17,7 +19,6 @@ use crate::conflict::{Conflict, Level};
 use crate::picture::{Connection, Heard, News};
 use crate::shown;
 use crate::wire::agent::Agents;
-use crate::wire::feed::Frame;
 
 /// What the loop has to do, since only it touches the terminal and the client.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -45,32 +46,11 @@ pub fn heard_all(model: &mut Model, news: impl IntoIterator<Item = Heard>) {
 }
 
 fn take_in(model: &mut Model, heard: Heard) {
-    // Only these can take the selected agent away; a report cannot.
-    let departs = match &heard.news {
-        News::Snapshot { .. } => true,
-        News::Event { frame: Frame::Gone { agent_id, .. } } => model.selected.as_ref() == Some(agent_id),
-        _ => false,
-    };
-    if model.behind.is_some() {
-        model.present_mut().apply(heard);
-        return;
+    // What else happens is told by the picture's log.
+    if model.behind.is_none() && matches!(heard.news, News::Snapshot { .. }) {
+        model.list.forget();
     }
-    let place = room::place(model).filter(|_| departs);
-    model.picture.apply(heard);
-    settle(model, place);
-}
-
-/// Gives the selection to somebody who is there; `place` is where it was, if it was somewhere.
-fn settle(model: &mut Model, place: Option<usize>) {
-    if model.selection().is_none() {
-        model.selected = match place {
-            Some(place) => room::neighbour(model, place),
-            None => room::first_choice(model),
-        };
-        if model.selected.is_none() {
-            model.pane = Pane::List;
-        }
-    }
+    model.present_mut().apply(heard);
 }
 
 /// Time has passed: what runs out, runs out.
@@ -79,7 +59,9 @@ pub fn pass(model: &mut Model) {
     let present = model.present_mut();
     let now = present.room_time(local);
     present.pass(now);
-    if model.view == View::Clashes {
+    if room::follow(model) {
+        keep_in_sight(model);
+    } else if model.view == View::Clashes {
         clashes::keep_in_sight(model);
     }
 }
@@ -87,6 +69,7 @@ pub fn pass(model: &mut Model) {
 /// Whose key watches, which the room may tell only after the first picture.
 pub fn owner(model: &mut Model, owner: String) {
     model.owner = Some(owner);
+    room::follow(model);
     if !model.touched && !model.selection().is_some_and(|(_, agent)| model.needs_you(agent)) {
         model.selected = room::first_choice(model);
     }
@@ -120,7 +103,12 @@ pub fn notice(model: &mut Model, notice: String) {
 /// A key or another event of the terminal.
 pub fn event(model: &mut Model, event: &Event) -> Option<Effect> {
     match event {
+        Event::Key(key) if model.typing.is_some() => typing::press(model, *key),
         Event::Key(key) => press(model, *key),
+        Event::Paste(text) => {
+            typing::paste(model, text);
+            None
+        }
         Event::Resize(columns, rows) => {
             resize(model, *columns, *rows);
             None
@@ -139,7 +127,10 @@ fn press(model: &mut Model, key: KeyEvent) -> Option<Effect> {
     let action = model.keys.action(key, |binding| model.holds(binding))?;
     model.notice = None;
     model.did = None;
-    let first = !std::mem::replace(&mut model.touched, true);
+    room::follow(model);
+    // What is about the whole screen does not bring the selection of a side pane to light.
+    let first = !model.touched;
+    model.touched |= points(action);
     match action {
         Action::Quit => return Some(Effect::Quit),
         Action::Suspend => return Some(Effect::Suspend),
@@ -164,13 +155,16 @@ fn press(model: &mut Model, key: KeyEvent) -> Option<Effect> {
         }
         Action::Detail => model.detail = !model.detail,
         Action::Freeze => {
-            let place = room::place(model);
             model.freeze();
-            settle(model, place);
+            model.list.forget();
         }
         Action::Copy => return model.copies().map(Effect::Copy),
         Action::CopyRow => return model.row().map(|row| Effect::Copy(shown::json(&row))),
         Action::Seen => mark_as_seen(model),
+        Action::Filter => typing::open(model),
+        Action::Sort => room::sort(model),
+        Action::Reverse => room::reverse(model),
+        Action::Group => room::group(model),
         Action::NextTheme => next_theme(model),
         Action::NextNeedsYou => needs_you(model, 1),
         Action::LastNeedsYou => needs_you(model, -1),
@@ -187,7 +181,26 @@ fn press(model: &mut Model, key: KeyEvent) -> Option<Effect> {
     None
 }
 
-/// One level back: out of the help, out of what was opened, to the Room, and there to a pane without selection.
+/// Whether an action is about the selection.
+fn points(action: Action) -> bool {
+    !matches!(
+        action,
+        Action::Back
+            | Action::Detail
+            | Action::Filter
+            | Action::Freeze
+            | Action::Group
+            | Action::Help
+            | Action::NextTheme
+            | Action::Retry
+            | Action::Reverse
+            | Action::Show(_)
+            | Action::Sort
+    )
+}
+
+/// One level back: out of the help, out of what was opened, to the Room, to all of its agents, and there to a pane
+/// without selection.
 fn back(model: &mut Model) {
     if model.help.is_some() {
         model.help = None;
@@ -201,6 +214,8 @@ fn back(model: &mut Model) {
         // What was unfolded is a level of its own.
     } else if model.view != View::Room {
         show(model, View::Room);
+    } else if !model.list.filter().is_empty() {
+        model.list.filter_by(Filter::default());
     } else {
         model.touched = false;
         model.list_top = 0;
@@ -239,6 +254,7 @@ fn mark_as_seen(model: &mut Model) {
         View::Activity => {}
     }
     model.seen.tidy(&model.picture, now);
+    model.list.forget();
 }
 
 /// Another view, its list in front.
@@ -281,6 +297,7 @@ fn next_theme(model: &mut Model) {
 
 /// Scrolls as little as needed for the selection, and never past the ends.
 fn keep_in_sight(model: &mut Model) {
+    room::follow(model);
     if model.pane == Pane::Detail && !view::shows_detail(model) {
         model.pane = Pane::List; // the screen got too small for both
     }
@@ -295,36 +312,23 @@ fn keep_in_sight(model: &mut Model) {
     }
 }
 
-/// How long the picture stays as it is if nothing is heard: until the next age, countdown or story changes.
-pub fn stays(model: &Model) -> Option<Duration> {
-    if matches!(model.watch, Watch::Still(_)) || model.behind.is_some() {
+/// How long the screen stays as it is if nothing is heard, where its ages and countdowns do so for `lasts`.
+pub fn stays(model: &Model, lasts: Option<TimeDelta>) -> Option<Duration> {
+    if matches!(model.watch, Watch::Still(_)) {
         return None;
     }
-    let local = model.local();
-    let now = model.picture.room_time(local);
-    let minute = |since: TimeDelta| {
-        let into = since.num_milliseconds().rem_euclid(60_000);
-        // With ten thousand agents some age changes every few milliseconds, and nobody sees a quarter second.
-        TimeDelta::milliseconds((60_000 - into).max(250))
-    };
-    let mut next: Option<TimeDelta> = None;
-    let mut sooner = |wait: TimeDelta| next = Some(next.map_or(wait, |n| n.min(wait)));
-    for (_, agent) in model.picture.agents() {
-        sooner(minute(now - agent.pulse.updated_at));
-        if let Some(intent) = agent.pulse.intent.as_ref().filter(|intent| intent.holds(now)) {
-            let left = intent.expires_at - now;
-            sooner(if left < TimeDelta::seconds(62) { TimeDelta::milliseconds(500) } else { minute(-left) });
-        }
-    }
-    if let Some(end) = model.picture.next_end() {
-        sooner(end - now);
-    }
+    let local = model.watch.now();
+    let now = model.present().room_time(local);
+    // Of ten thousand agents one gets stale every few milliseconds, and nobody sees a quarter second.
+    let counts = model.present().next_change(now).map(|at| (at - now).max(TimeDelta::milliseconds(250)));
     let second = model.panel.is_some()
         || model.replay
         || matches!(model.picture.connection, Connection::Offline { .. })
         || view::caught_up(model).is_some();
-    if second {
-        sooner(TimeDelta::milliseconds(1000 - i64::from(local.timestamp_subsec_millis().min(999))));
-    }
+    let second =
+        second.then(|| TimeDelta::milliseconds(1000 - i64::from(local.timestamp_subsec_millis().min(999))));
+    // While the picture stands still, only what is outside of it goes on.
+    let seen = lasts.into_iter().chain(second).filter(|_| model.behind.is_none());
+    let next = counts.into_iter().chain(seen).min();
     next.and_then(|wait| wait.max(TimeDelta::milliseconds(20)).to_std().ok())
 }

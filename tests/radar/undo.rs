@@ -402,6 +402,14 @@ proptest! {
             // Each agent's own are those of all.
             let own: usize = room.values().map(|p| radar.of_agent(&p.agent_id, now).count()).sum();
             prop_assert_eq!(own, 2 * radar.conflicts(now).len());
+            // Also of a time that was not passed yet.
+            for at in [now, now + TimeDelta::minutes(10), now + TimeDelta::minutes(40)] {
+                for id in room.values().map(|p| &p.agent_id) {
+                    let worst = radar.of_agent(id, at).map(|conflict| conflict.level).max();
+                    prop_assert_eq!(radar.worst(id, at), worst);
+                    prop_assert_eq!(replaced.worst(id, at), worst);
+                }
+            }
         }
     }
 }

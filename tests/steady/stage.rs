@@ -81,9 +81,8 @@ impl Watch {
         let status = std::fs::read_to_string(format!("/proc/{process}/status")).unwrap();
         let resident = status.lines().find_map(|line| line.strip_prefix("VmRSS:")).unwrap();
         let tasks = std::fs::read_dir(format!("/proc/{process}/task")).unwrap();
-        let tasks: Vec<String> = tasks
-            .filter_map(|task| std::fs::read_to_string(task.ok()?.path().join("status")).ok())
-            .collect();
+        let tasks: Vec<String> =
+            tasks.filter_map(|task| std::fs::read_to_string(task.ok()?.path().join("status")).ok()).collect();
         let waits = tasks.iter().filter_map(|task| {
             let line = task.lines().find_map(|line| line.strip_prefix("voluntary_ctxt_switches:"));
             line?.trim().parse::<u64>().ok()
@@ -131,19 +130,25 @@ impl Figures {
 
 /// Says hello and the whole room.
 pub async fn greet(visit: &mut Visit, pulses: &[Value], seq: u64, now: Time) {
-    visit.say(json!({"type": "hello", "epoch": EPOCH, "seq": seq, "server_time": now, "resumed": false})).await;
+    visit
+        .say(json!({"type": "hello", "epoch": EPOCH, "seq": seq, "server_time": now, "resumed": false}))
+        .await;
     let parts = pulses.len().div_ceil(PART).max(1);
     for part in 0..parts {
         let pulses = &pulses[part * PART..((part + 1) * PART).min(pulses.len())];
         let last = part + 1 == parts;
-        visit.say(json!({"type": "snapshot", "seq": seq, "pulses": pulses, "part": part, "last": last})).await;
+        visit
+            .say(json!({"type": "snapshot", "seq": seq, "pulses": pulses, "part": part, "last": last}))
+            .await;
     }
     visit.say(json!({"type": "recent", "events": []})).await;
 }
 
 /// Says hello to one who has been here before and has missed nothing.
 pub async fn welcome_back(visit: &mut Visit, seq: u64, now: Time) {
-    visit.say(json!({"type": "hello", "epoch": EPOCH, "seq": seq, "server_time": now, "resumed": true})).await;
+    visit
+        .say(json!({"type": "hello", "epoch": EPOCH, "seq": seq, "server_time": now, "resumed": true}))
+        .await;
 }
 
 /// An agent's new pulse.

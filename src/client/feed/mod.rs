@@ -61,7 +61,7 @@ impl Default for Options {
             ping: Duration::from_secs(10),
             dead: Duration::from_secs(25),
             connect: Duration::from_secs(10),
-            queue: 256,
+            queue: 1024,
             picture_max: 256 << 20,
         }
     }

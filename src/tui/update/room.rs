@@ -1,27 +1,57 @@
-//! The Room's list: which agent is selected, and where the eye should fall first.
+//! The Room's list: it follows the picture, and the selection follows its agent.
 
-use crate::picture::Agent;
-use crate::tui::model::{Layout, Model};
+use crate::shown;
+use crate::tui::keys::Action;
+use crate::tui::list::Call;
+use crate::tui::model::{Layout, Model, Pane, View};
 use crate::wire::id::AgentId;
 
-/// Where the selected agent stands in the list.
-pub fn place(model: &Model) -> Option<usize> {
-    let id = model.selected.as_ref()?;
-    model.picture.agents().position(|(i, _)| i == id)
+/// Lets the list follow the picture, and gives the selection to somebody who is in it. Whether anything was to be
+/// done.
+pub fn follow(model: &mut Model) -> bool {
+    let mut list = std::mem::take(&mut model.list);
+    let place = model.selected.as_ref().and_then(|id| list.place(id));
+    let left = model.selected.clone().filter(|_| model.selection().is_none());
+    let heir = place.filter(|_| left.is_some()).and_then(|place| list.heir(model, place));
+    let changed = list.follow(model);
+    model.list = list;
+    if place_of(model).is_some() {
+        return changed;
+    }
+    let next = heir.filter(|id| model.list.place(id).is_some()).or_else(|| first_choice(model));
+    if next == model.selected {
+        return changed;
+    }
+    if let Some(typing) = model.typing.as_mut().filter(|typing| typing.before == left) {
+        typing.before.clone_from(&next);
+    }
+    model.selected = next;
+    model.detail_top = 0;
+    if let Some(left) = left
+        && model.view != View::Clashes
+    {
+        if model.pane == Pane::Open || model.selected.is_none() {
+            model.pane = Pane::List; // what was opened is no more
+        }
+        // In a side pane that nobody has touched nothing was selected for all that anyone knows.
+        if model.touched {
+            model.did = Some(format!("{} has left the room", shown::line(left.as_str())));
+        }
+    }
+    true
 }
 
-/// Who takes the selection of an agent that stood at `place` and left.
-pub fn neighbour(model: &Model, place: usize) -> Option<AgentId> {
-    let last = model.picture.agents().len().saturating_sub(1);
-    model.picture.agents().nth(place.min(last)).map(|(id, _)| id.clone())
+/// Where the selected agent stands in the list.
+fn place_of(model: &Model) -> Option<usize> {
+    model.selected.as_ref().and_then(|id| model.list.place(id))
 }
 
 /// What the eye should fall on first: a failure of one's own, else a clash, else the first agent.
 pub fn first_choice(model: &Model) -> Option<AgentId> {
-    let failed = |agent: &Agent| agent.pulse.run_failure.is_some();
-    let needs = || model.picture.agents().filter(|(_, agent)| model.needs_you(agent));
-    let first = needs().find(|(_, agent)| failed(agent)).or_else(|| needs().next());
-    first.or_else(|| model.picture.agents().next()).map(|(id, _)| id.clone())
+    let needs = || model.list.iter().filter(|(_, standing)| standing.needs_you);
+    let first = needs().find(|(_, standing)| standing.call == Some(Call::Failed));
+    let first = first.or_else(|| needs().next()).map(|(id, _)| id);
+    first.or_else(|| model.list.nth(0)).cloned()
 }
 
 /// Moves the selection.
@@ -30,24 +60,25 @@ pub fn step(model: &mut Model, by: isize, first: bool) {
     if first && model.layout() == Layout::Cards {
         return;
     }
-    let last = model.picture.agents().len().saturating_sub(1);
-    let there = place(model).map_or(0, |at| at.saturating_add_signed(by)).min(last);
+    let last = model.list.len().saturating_sub(1);
+    let there = place_of(model).map_or(0, |at| at.saturating_add_signed(by)).min(last);
     select(model, there);
 }
 
 fn select(model: &mut Model, place: usize) {
-    let id = model.picture.agents().nth(place).map(|(id, _)| id.clone());
+    let id = model.list.nth(place).cloned();
     if id != model.selected {
         model.selected = id;
         model.detail_top = 0;
     }
 }
 
-/// Selects the next agent, or the one before, whose failure is the watcher's to mend.
+/// Selects the next agent, or the one before, that needs the watcher.
 pub fn needs_you(model: &mut Model, by: isize) {
-    let agents = model.picture.agents().enumerate();
-    let places: Vec<usize> = agents.filter(|(_, (_, a))| model.needs_you(a)).map(|(i, _)| i).collect();
-    let here = place(model).unwrap_or(0);
+    let here = place_of(model).unwrap_or(0);
+    let standing = model.list.iter().enumerate();
+    let places: Vec<usize> =
+        standing.filter(|(_, (_, standing))| standing.needs_you).map(|(place, _)| place).collect();
     let next = if by > 0 {
         places.iter().find(|p| **p > here).or(places.first())
     } else {
@@ -55,5 +86,36 @@ pub fn needs_you(model: &mut Model, by: isize) {
     };
     if let Some(place) = next.copied() {
         select(model, place);
+    } else if let hidden @ 1.. = model.list.needing_hidden() {
+        // A filter is not left behind somebody's back.
+        let verb = if hidden == 1 { "needs" } else { "need" };
+        let esc = model.keys.name_of(Action::Back);
+        model.did = Some(format!("{hidden} {verb} you, hidden by the filter · {esc} shows all"));
     }
+}
+
+/// The next order.
+pub fn sort(model: &mut Model) {
+    let (order, _) = model.list.order();
+    model.list.sort_by(order.next(), false);
+    model.did = Some(sorted(model));
+}
+
+/// The other way round.
+pub fn reverse(model: &mut Model) {
+    let (order, reversed) = model.list.order();
+    model.list.sort_by(order, !reversed);
+    model.did = Some(sorted(model));
+}
+
+fn sorted(model: &Model) -> String {
+    let (order, reversed) = model.list.order();
+    format!("sorted {}{}", order.words(), if reversed { ", reversed" } else { "" })
+}
+
+/// The next headings.
+pub fn group(model: &mut Model) {
+    let grouping = model.list.grouping().next();
+    model.list.group_by(grouping);
+    model.did = Some(grouping.words().into());
 }

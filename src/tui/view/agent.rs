@@ -5,7 +5,7 @@ use ratatui::text::{Line, Span};
 
 use super::failure::{self, Room};
 use super::paint::Canvas;
-use super::{Parts, activity, as_of, at_edge, claim, copies, field, key, text};
+use super::{Parts, activity, as_of, at_edge, claim, copies, field, key, lasts, text};
 use crate::conflict::{Conflict, Level};
 use crate::picture::{Agent, Happening};
 use crate::tui::event;
@@ -26,6 +26,7 @@ pub fn draw(canvas: &mut Canvas<'_>, model: &Model, parts: &Parts) {
     let Some((id, agent)) = model.selection().filter(|_| area.height > 0) else {
         return canvas.rule(parts.detail_title, 0, &Line::from(""), &Line::from(""));
     };
+    lasts(canvas, model, agent);
     let theme = &model.look.theme;
     let focus = if model.pane == Pane::List { theme.muted } else { theme.focus };
     let name = Line::from(Span::styled(text(model, id.as_str()), focus));

@@ -1,13 +1,15 @@
-//! The list of agents: one row each under their owner's name, in an order that never jumps.
+//! The list of agents: a row each under its heading, in an order that never jumps, and what of it is out of sight.
 
 use ratatui::layout::Rect;
 use ratatui::text::{Line, Span};
 
 use super::paint::Canvas;
-use super::{Parts, as_of, claim, mark, pad, text};
+use super::{Parts, as_of, claim, lasts, mark, pad, text};
 use crate::picture::Agent;
+use crate::tui::keys::Action;
+use crate::tui::list::{Grouping, Heading, Order, Row, Rows};
 use crate::tui::model::{Layout, Model, Pane};
-use crate::wire::id::{AgentId, is_slug};
+use crate::wire::id::AgentId;
 use crate::{hint, shown, words};
 
 /// Columns of a claim: `said working · 47m ?`. Fixed, so that a text does not move when a claim gets old.
@@ -17,56 +19,11 @@ const BRANCH: usize = 17;
 /// Screen width from which on the branch is shown.
 const BRANCH_FROM: u16 = 130;
 
-/// A row of the list.
-#[derive(Debug, Clone, Copy)]
-pub enum Row<'a> {
-    /// Between two owners, where there is room.
-    Blank,
-    /// An owner's name.
-    Owner(&'a str),
-    /// An agent.
-    Agent(&'a AgentId, &'a Agent),
-}
-
-/// The rows. Owners are set apart by a blank row where all of them fit into `height`.
-pub fn rows(model: &Model, height: u16) -> Vec<Row<'_>> {
-    let mut rows: Vec<Row<'_>> = Vec::new();
-    let mut owners = 0;
-    let mut owner = None;
-    for (id, agent) in model.picture.agents() {
-        if owner != Some(id.owner()) {
-            owner = Some(id.owner());
-            owners += 1;
-            rows.push(Row::Owner(id.owner()));
-        }
-        rows.push(Row::Agent(id, agent));
-    }
-    let apart = model.layout() == Layout::Columns
-        && rows.len() + owners - usize::from(owners > 0) <= usize::from(height);
-    if apart {
-        let mut spaced = Vec::with_capacity(rows.len() + owners);
-        for row in rows {
-            if matches!(row, Row::Owner(_)) && !spaced.is_empty() {
-                spaced.push(Row::Blank);
-            }
-            spaced.push(row);
-        }
-        return spaced;
-    }
-    rows
-}
-
-/// How many rows there are without blank ones, as far as it matters: counting ends beyond `most`.
-pub fn count(model: &Model, most: usize) -> usize {
-    let mut count = 0;
-    let mut owner = None;
-    for (id, _) in model.picture.agents() {
-        count += 1 + usize::from(owner.replace(id.owner()) != Some(id.owner()));
-        if count > most {
-            break;
-        }
-    }
-    count
+/// The rows. Groups are set apart by a blank row where all of them fit into `height`.
+fn rows(model: &Model, height: u16) -> Rows<'_> {
+    let apart = model.list.rows(true);
+    let fits = model.layout() == Layout::Columns && apart.len() <= usize::from(height);
+    if fits { apart } else { model.list.rows(false) }
 }
 
 /// The first row to draw.
@@ -74,12 +31,11 @@ pub fn top(model: &Model, area: Rect) -> usize {
     let rows = rows(model, area.height);
     let height = usize::from(area.height).max(1);
     let most = rows.len().saturating_sub(height);
-    let at =
-        rows.iter().position(|row| matches!(row, Row::Agent(id, _) if Some(*id) == model.selected.as_ref()));
-    let Some(at) = at else { return model.list_top.min(most) };
-    // The owner's name over the first of its agents comes along.
-    let from = if at > 0 && matches!(rows[at - 1], Row::Owner(_)) { at - 1 } else { at };
-    model.list_top.min(from).max((at + 1).saturating_sub(height)).min(most)
+    let place = model.selected.as_ref().and_then(|id| model.list.place(id));
+    let Some(at) = place.map(|place| rows.of(place)) else { return model.list_top.min(most) };
+    // The heading over the first of its agents comes along.
+    let headed = at > 0 && matches!(rows.get(at - 1), Some(Row::Heading(_)));
+    model.list_top.min(at - usize::from(headed)).max((at + 1).saturating_sub(height)).min(most)
 }
 
 /// Draws the list with its title.
@@ -91,67 +47,124 @@ pub fn draw(canvas: &mut Canvas<'_>, model: &Model, parts: &Parts) {
     let title = Line::from(vec![
         Span::styled(format!("Agents{}", as_of(model)), title_style),
         Span::styled(beyond(model, &rows, top, parts.list.height), theme.muted),
+        Span::styled(asked_for(model), theme.muted),
     ]);
-    canvas.rule(parts.list_title, 0, &title, &Line::from(""));
+    canvas.rule(parts.list_title, 0, &title, &Line::from(Span::styled(hidden(model), theme.error)));
+    if rows.is_empty() {
+        return nobody(canvas, model, parts.list);
+    }
     let names = name_width(model, parts.list.width);
-    for (y, row) in (0..parts.list.height).zip(rows.iter().skip(top)) {
-        match row {
-            Row::Blank => {}
-            Row::Owner(owner) => {
-                let line = Line::from(Span::styled(format!(" {}", text(model, owner)), theme.muted));
-                canvas.line(parts.list, y, &line);
-                if model.owner.as_deref() == Some(*owner) {
-                    let pad = if model.layout() == Layout::Columns { " " } else { "" };
-                    canvas.right(parts.list, y, &Line::from(Span::styled(format!("you{pad}"), theme.muted)));
+    for (y, row) in (0..parts.list.height).zip(top..) {
+        match rows.get(row) {
+            None => break,
+            Some(Row::Blank) => {}
+            Some(Row::Heading(heading)) => draw_heading(canvas, model, parts.list, y, heading),
+            Some(Row::Agent(id)) => {
+                if let Some(agent) = model.picture.agent(id) {
+                    agent_row(canvas, model, parts.list, y, (id, agent), names);
                 }
             }
-            Row::Agent(id, agent) => agent_row(canvas, model, parts.list, y, (id, agent), names),
         }
     }
 }
 
-/// ` 5–16 of 40 · 1 above needs you · 2 below`: what is out of sight, counted.
-fn beyond(model: &Model, rows: &[Row<'_>], top: usize, height: u16) -> String {
-    let height = usize::from(height);
-    if rows.len() <= height {
+fn draw_heading(canvas: &mut Canvas<'_>, model: &Model, area: Rect, y: u16, heading: &Heading) {
+    let theme = &model.look.theme;
+    let name = heading.name.as_deref();
+    let said = match (model.list.grouping(), name) {
+        (Grouping::Branch, Some(branch)) => format!("branch {branch}"),
+        (Grouping::Branch, None) => "no branch".into(),
+        (Grouping::Task, Some(task)) => format!("task {task}"),
+        (Grouping::Task, None) => "no task".into(),
+        (_, name) => name.unwrap_or_default().to_owned(),
+    };
+    let you = model.list.grouping() == Grouping::Owner && name == model.owner.as_deref() && name.is_some();
+    let room = usize::from(area.width).saturating_sub(if you { 6 } else { 2 });
+    let said = text(model, &said);
+    let said = shown::cut(&said, room, model.look.glyphs.end());
+    canvas.line(area, y, &Line::from(Span::styled(format!(" {said}"), theme.muted)));
+    if you {
+        let pad = if model.layout() == Layout::Columns { " " } else { "" };
+        canvas.right(area, y, &Line::from(Span::styled(format!("you{pad}"), theme.muted)));
+    }
+}
+
+/// ` 5–16 of 40 · 1 above needs you · 2 below`: what is in sight, and what is not and needs the watcher.
+fn beyond(model: &Model, rows: &Rows<'_>, top: usize, height: u16) -> String {
+    let end = top + usize::from(height);
+    if end >= rows.len() && top == 0 {
         return String::new();
     }
-    let agents = |rows: &[Row<'_>]| rows.iter().filter(|r| matches!(r, Row::Agent(..))).count();
-    let needs = |rows: &[Row<'_>]| {
-        rows.iter().filter(|r| matches!(r, Row::Agent(_, agent) if model.needs_you(agent))).count()
+    let (above, seen) = (rows.agents_above(top), rows.agents_above(end.min(rows.len())));
+    let all = model.list.len();
+    let mut said = if model.list.filter().is_empty() {
+        format!(" {}–{seen} of {all}", above + 1)
+    } else {
+        String::new() // how many there are is said with the filter
     };
-    let end = (top + height).min(rows.len());
-    let (above, seen, below) = (&rows[..top], &rows[top..end], &rows[end..]);
-    let first = agents(above) + 1;
-    let mut said = format!(" {first}–{} of {}", first + agents(seen) - 1, agents(rows));
-    if let Some(Row::Agent(id, _)) = seen.first() {
-        said.push_str(&format!(" · {}", text(model, id.owner())));
-    }
-    for (count, needs, side) in
-        [(agents(above), needs(above), "above"), (agents(below), needs(below), "below")]
+    let mut verb = true;
+    for (count, side) in
+        [(model.list.needing_at(0..above), "above"), (model.list.needing_at(seen..all), "below")]
     {
-        if needs > 0 {
-            let verb = if needs == 1 { "needs" } else { "need" };
-            said.push_str(&format!(" · {needs} {side} {verb} you"));
-        } else if count > 0 {
-            said.push_str(&format!(" · {count} {side}"));
+        if count > 0 {
+            let needs = match (verb, count) {
+                (false, _) => "",
+                (true, 1) => " needs you",
+                (true, _) => " need you",
+            };
+            said.push_str(&format!(" · {count} {side}{needs}"));
+            verb = false;
         }
     }
     said
 }
 
-fn name_width(model: &Model, width: u16) -> usize {
-    let most = (usize::from(width) / 4).max(8);
-    let mut longest = 8;
-    for (id, _) in model.picture.agents() {
-        let name = id.name();
-        // A room's names are slugs, as wide as they are long; making ten thousand of them safe takes a while.
-        longest = longest.max(if is_slug(name) { name.len() } else { shown::width(&text(model, name)) });
-        if longest >= most {
-            return most;
-        }
+/// ` 3 of 9 · s:working · by last report`: which agents, in which order, where it is not the usual one.
+fn asked_for(model: &Model) -> String {
+    let mut said = String::new();
+    if !model.list.filter().is_empty() {
+        said.push_str(&filtered(model));
     }
-    longest
+    let (order, reversed) = model.list.order();
+    if order != Order::default() || reversed {
+        said.push_str(&format!(" · {}{}", order.words(), if reversed { ", reversed" } else { "" }));
+    }
+    said
+}
+
+/// ` 3 of 9 · s:working`.
+fn filtered(model: &Model) -> String {
+    let list = &model.list;
+    format!(" {} of {} · {}", list.matched(), list.total(), text(model, list.filter().text()))
+}
+
+/// `! 1 needs you, hidden`: what the filter keeps from the watcher.
+pub fn hidden(model: &Model) -> String {
+    match model.list.needing_hidden() {
+        0 => String::new(),
+        1 => "! 1 needs you, hidden".into(),
+        hidden => format!("! {hidden} need you, hidden"),
+    }
+}
+
+/// Says that the filter lets nobody through, and how to be rid of it.
+pub fn nobody(canvas: &mut Canvas<'_>, model: &Model, area: Rect) {
+    let esc = model.look.glyphs.tell(&model.keys.name_of(Action::Back)).into_owned();
+    let wide = usize::from(area.width).saturating_sub(2);
+    let filter = text(model, model.list.filter().text());
+    let mut said = vec![String::new()];
+    said.extend(shown::wrap(&format!("No agent matches {filter}"), wide));
+    said.extend(shown::wrap(&format!("{esc} shows all {}.", model.list.total()), wide));
+    let style = model.look.theme.text;
+    let lines: Vec<Line<'_>> =
+        said.iter().map(|part| Line::from(Span::styled(format!(" {part}"), style))).collect();
+    canvas.lines(area, &lines, usize::from(area.height < 4));
+}
+
+/// Columns of the name: of all agents', so that rows stay where they are when others come into sight.
+fn name_width(model: &Model, width: u16) -> usize {
+    let part = if model.list.grouping() == Grouping::Owner { 4 } else { 3 };
+    model.list.widest().clamp(8, (usize::from(width) / part).max(8))
 }
 
 /// Bar, mark, availability, name, claim and age, text.
@@ -164,6 +177,7 @@ fn agent_row(
     names: usize,
 ) {
     let (id, agent) = of;
+    lasts(canvas, model, agent);
     let theme = &model.look.theme;
     let end = model.look.glyphs.end();
     let selected = model.selected.as_ref() == Some(id);
@@ -172,7 +186,9 @@ fn agent_row(
     let availability = theme.availability(state.availability);
     let quiet = state.past || state.absent;
     let body = if quiet { theme.muted } else { theme.text };
-    let name = text(model, id.name());
+    // Under its owner's name an agent has only its own.
+    let owned = model.list.grouping() == Grouping::Owner;
+    let name = text(model, if owned { id.name() } else { id.as_str() });
     let name = shown::cut_middle(&name, names, end);
     let failure = agent.pulse.run_failure.as_ref();
     let (said, said_style) = match failure {

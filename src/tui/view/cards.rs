@@ -1,18 +1,22 @@
 //! The side pane: a card an agent, read from the corner of the eye.
 
+use std::ops::Range;
+
 use ratatui::layout::Rect;
 use ratatui::text::{Line, Span};
 
 use super::paint::Canvas;
-use super::{Parts, as_of, header, mark, text};
+use super::{Parts, agents, as_of, header, lasts, mark, text, zones};
 use crate::picture::{Agent, Connection};
 use crate::tui::model::{Model, Pane};
 use crate::wire::id::AgentId;
-use crate::wire::pulse::Availability;
+use crate::wire::pulse::{Availability, Intent};
 use crate::{hint, shown, words};
 
 /// Width below which a fresh `working` is left to its sign.
 const WORDS_FROM: u16 = 36;
+/// Width from which on a claim and its age are set apart by a sign.
+const SIGN_FROM: u16 = 60;
 
 /// One agent's card: two to four lines.
 fn card(model: &Model, width: u16, id: &AgentId, agent: &Agent) -> Vec<Line<'static>> {
@@ -31,8 +35,10 @@ fn card(model: &Model, width: u16, id: &AgentId, agent: &Agent) -> Vec<Line<'sta
     let word = match (bare, state.past) {
         (true, false) => String::new(),
         (true, true) => "said ".into(),
-        (false, _) => format!("{} ", text(model, &words::claim(&state))),
+        (false, _) if width >= SIGN_FROM => format!("{} · ", words::claim(&state)),
+        (false, _) => format!("{} ", words::claim(&state)),
     };
+    let word = text(model, &word);
     let age = format!("{word}{}{}", words::age(state.age), if state.stale { " ?" } else { "" });
     let name = text(model, id.as_str());
     let name = shown::cut_middle(&name, wide.saturating_sub(4 + shown::width(&age) + 1), end).into_owned();
@@ -71,15 +77,7 @@ fn card(model: &Model, width: u16, id: &AgentId, agent: &Agent) -> Vec<Line<'sta
             put(text(model, &format!("{}{}", agent.pulse.owner, hint.teammate.told)), theme.error);
         }
     } else if let Some(intent) = intent {
-        let ends = if model.is_old() {
-            format!("until {}", model.look.zone.minute(intent.expires_at))
-        } else {
-            words::left(intent.expires_at - now)
-        };
-        let ends = text(model, &format!(" · {ends}"));
-        let target = text(model, &words::intent(intent));
-        let room = wide.saturating_sub(4 + shown::width(&ends));
-        put(format!("{}{ends}", shown::cut(&target, room, end)), theme.text);
+        put(intends(model, intent, wide.saturating_sub(4)), theme.text);
         if !doing.is_empty() {
             put(doing, quiet);
         }
@@ -94,32 +92,41 @@ fn card(model: &Model, width: u16, id: &AgentId, agent: &Agent) -> Vec<Line<'sta
     lines
 }
 
-/// The agents in the list's order; while nobody moves about and not all fit, what failed comes first.
-fn order(model: &Model, area: Rect) -> Vec<(&AgentId, &Agent)> {
-    let mut agents: Vec<(&AgentId, &Agent)> = model.picture.agents().collect();
-    let mut rows = 0;
-    let mut fits = |(id, agent): &(&AgentId, &Agent)| {
-        rows += card(model, area.width, id, agent).len();
-        rows <= usize::from(area.height)
+/// An intent with its countdown, which goes first where not both fit.
+pub fn intends(model: &Model, intent: &Intent, room: usize) -> String {
+    let ends = if model.is_old() {
+        format!("until {}", model.look.zone.minute(intent.expires_at))
+    } else {
+        words::left(intent.expires_at - model.now())
     };
-    if !model.touched && !agents.iter().all(&mut fits) {
-        // Failures first, then clashes.
-        agents.sort_by_cached_key(|(id, agent)| match &agent.pulse.run_failure {
-            Some(_) => 0,
-            None if model.clashes(id) => 1,
-            None => 2,
-        });
+    let target = text(model, &words::intent(intent));
+    let whole = format!("{target}{}", text(model, &format!(" · {ends}")));
+    if shown::width(&whole) <= room { whole } else { target }
+}
+
+/// Rows that all cards take together, or something over `most`: most of ten thousand cards are never made.
+fn rows(model: &Model, width: u16, most: usize) -> usize {
+    let mut rows = 0;
+    for place in 0..model.list.len() {
+        rows += card_at(model, width, place).len();
+        if rows > most {
+            break;
+        }
     }
-    agents
+    rows
+}
+
+fn card_at(model: &Model, width: u16, place: usize) -> Vec<Line<'static>> {
+    let agent = model.list.nth(place).and_then(|id| Some((id, model.picture.agent(id)?)));
+    agent.map_or_else(Vec::new, |(id, agent)| card(model, width, id, agent))
 }
 
 /// The first of the cards up to the one at `last` that still fit into the pane together with it.
-fn first_beside(model: &Model, agents: &[(&AgentId, &Agent)], last: usize, area: Rect) -> usize {
+fn first_beside(model: &Model, last: usize, area: Rect) -> usize {
     let mut first = last;
     let mut used = 0;
-    // A card is made only where its height matters: most of ten thousand never are.
-    for (place, (id, agent)) in agents.iter().enumerate().take(last + 1).rev() {
-        used += card(model, area.width, id, agent).len();
+    for place in (0..=last).rev() {
+        used += card_at(model, area.width, place).len();
         if used > usize::from(area.height) {
             break;
         }
@@ -128,18 +135,17 @@ fn first_beside(model: &Model, agents: &[(&AgentId, &Agent)], last: usize, area:
     first
 }
 
-/// The first card to draw.
+/// The first card to draw: the first of all, until somebody moves about.
 pub fn top(model: &Model, area: Rect) -> usize {
-    let agents = order(model, area);
-    let Some(last) = agents.len().checked_sub(1) else { return 0 };
-    let most = first_beside(model, &agents, last, area);
-    let place = model.selected.as_ref().and_then(|id| agents.iter().position(|(i, _)| *i == id));
-    let Some(at) = place.filter(|_| model.touched) else { return model.list_top.min(most) };
-    model.list_top.min(at).max(first_beside(model, &agents, at, area)).min(most)
+    let Some(last) = model.list.len().checked_sub(1).filter(|_| model.touched) else { return 0 };
+    let most = first_beside(model, last, area);
+    let place = model.selected.as_ref().and_then(|id| model.list.place(id));
+    let Some(at) = place else { return model.list_top.min(most) };
+    model.list_top.min(at).max(first_beside(model, at, area)).min(most)
 }
 
 /// Why nothing is heard, below the cards where there are rows for it: the header has no room for it here.
-fn reason(canvas: &mut Canvas<'_>, model: &Model, area: Rect, used: u16) {
+pub fn reason(canvas: &mut Canvas<'_>, model: &Model, area: Rect, used: u16) {
     let Connection::Offline { why, .. } = &model.picture.connection else { return };
     let said = shown::wrap(&text(model, why), usize::from(area.width).saturating_sub(2));
     let Some(first) = area.height.checked_sub(u16::try_from(said.len()).unwrap_or(u16::MAX)) else { return };
@@ -151,49 +157,80 @@ fn reason(canvas: &mut Canvas<'_>, model: &Model, area: Rect, used: u16) {
     }
 }
 
-/// Draws the cards under the rule that names the room.
+/// Draws the cards under the rule that names the room; where nobody moves about and not all fit, zones instead.
 pub fn draw(canvas: &mut Canvas<'_>, model: &Model, parts: &Parts) {
-    let theme = &model.look.theme;
-    let agents = order(model, parts.list);
-    let height = usize::from(parts.list.height);
-    let top = model.list_top.min(agents.len().saturating_sub(1));
-    let mut cards: Vec<Vec<Line<'static>>> = Vec::new();
-    let mut used = 0;
-    for (id, agent) in agents.iter().skip(top) {
-        let card = card(model, parts.list.width, id, agent);
+    let (area, height) = (parts.list, usize::from(parts.list.height));
+    if model.list.is_empty() {
+        title(canvas, model, parts.list_title, 0..0);
+        return agents::nobody(canvas, model, area);
+    }
+    let rows = rows(model, area.width, height);
+    let fit = rows <= height;
+    if !fit && !model.touched {
+        return zones::draw(canvas, model, parts);
+    }
+    // They stand apart only where all of them still fit.
+    let gap = usize::from(rows + model.list.len() - 1 <= height);
+    let top = model.list_top.min(model.list.len() - 1);
+    let mut row = 0;
+    let mut end = top;
+    while end < model.list.len() {
+        let card = card_at(model, area.width, end);
         // A card is never cut in two, unless it is the only one.
-        if used > 0 && used + card.len() > height {
+        if row > 0 && row + card.len() > height {
             break;
         }
-        used += card.len();
-        cards.push(card);
-    }
-    let shown_cards = cards.len();
-    let gap = usize::from(shown_cards == agents.len() && used + agents.len().saturating_sub(1) <= height);
-    let mut row = 0;
-    for line in cards.iter().flat_map(|card| card.iter().map(Some).chain(std::iter::repeat_n(None, gap))) {
-        if let Some(line) = line {
-            canvas.line(parts.list, row, line);
+        if let Some(agent) = model.list.nth(end).and_then(|id| model.picture.agent(id)) {
+            lasts(canvas, model, agent);
         }
-        row = row.saturating_add(1);
+        for (row, line) in (row..).zip(&card) {
+            canvas.line(area, u16::try_from(row).unwrap_or(u16::MAX), line);
+        }
+        row += card.len() + gap;
+        end += 1;
     }
-    reason(canvas, model, parts.list, row);
-    let below = agents.len() - top - shown_cards;
-    let old = as_of(model);
-    let mut hidden = agents[..top].iter().chain(&agents[top + shown_cards..]);
-    let urgent = hidden.any(|(_, agent)| agent.pulse.run_failure.is_some());
-    let mark = if urgent { "! " } else { "" };
-    let right = if !old.is_empty() {
-        old.trim_start().to_owned()
-    } else if top > 0 {
-        format!("{mark}{}–{} of {}", top + 1, top + shown_cards, agents.len())
-    } else if below > 0 && parts.list.width < WORDS_FROM {
-        format!("{mark}{below} more")
-    } else if below > 0 {
-        format!("{} · {mark}+{below}", header::working(model))
+    reason(canvas, model, area, u16::try_from(row).unwrap_or(u16::MAX));
+    title(canvas, model, parts.list_title, top..end);
+}
+
+/// The rule with the room's name, and what of its agents is in sight at these places.
+pub fn title(canvas: &mut Canvas<'_>, model: &Model, area: Rect, seen: Range<usize>) {
+    let theme = &model.look.theme;
+    let (list, old) = (&model.list, as_of(model));
+    let (above, below) = (list.needing_at(0..seen.start), list.needing_at(seen.end..list.len()));
+    let hidden = list.needing_hidden();
+    let range = || format!("{}–{} of {}", seen.start + 1, seen.end, list.len());
+    let mut said: Vec<String> = Vec::new(); // the fullest first
+    if !old.is_empty() {
+        said.push(old.trim_start().to_owned());
+    } else if !list.filter().is_empty() {
+        let found = format!("{} of {}", list.matched(), list.total());
+        let filter = text(model, list.filter().text());
+        let room = usize::from(area.width).saturating_sub(found.len() + 15).max(8);
+        let filter = shown::cut(&filter, room, model.look.glyphs.end());
+        if hidden > 0 {
+            said.extend([
+                format!("{} · {found} · {filter}", agents::hidden(model)),
+                format!("! {hidden} hidden · {found}"),
+            ]);
+        }
+        said.extend([format!("{found} · {filter}"), found]);
+    } else if seen.len() < list.len() && !seen.is_empty() {
+        match (above, below) {
+            (0, 0) => {}
+            (above, 0) => said.push(format!("{} · ! {above} above", range())),
+            (0, below) => said.push(format!("{} · ! {below} below", range())),
+            (above, below) => said.push(format!("{} · ! {above} above · {below} below", range())),
+        }
+        if above + below > 0 {
+            said.push(format!("{} · ! {}", range(), above + below));
+        }
+        said.push(range());
     } else {
-        header::working(model)
-    };
+        said.push(header::working(model));
+    }
+    let fits = |said: &&String| shown::width(said) + 10 <= usize::from(area.width);
+    let said = said.iter().find(fits).or(said.last()).cloned().unwrap_or_default();
     let project = Line::from(Span::styled(text(model, &model.picture.project), theme.focus));
-    canvas.rule(parts.list_title, 0, &project, &Line::from(Span::styled(right, theme.muted)));
+    canvas.rule(area, 0, &project, &Line::from(Span::styled(said, theme.muted)));
 }

@@ -13,6 +13,8 @@ mod header;
 mod help;
 mod paint;
 mod strip;
+mod typing;
+mod zones;
 
 use chrono::TimeDelta;
 use ratatui::buffer::Buffer;
@@ -108,7 +110,9 @@ pub fn parts(model: &Model) -> Parts {
                 };
                 let count = match model.view {
                     View::Clashes => clashes::height(model, width, most.into()),
-                    View::Room | View::Activity => agents::count(model, most.into()),
+                    // Nobody takes two lines to say.
+                    View::Room | View::Activity if model.list.is_empty() => 3,
+                    View::Room | View::Activity => model.list.rows(false).len(),
                 };
                 u16::try_from(count).unwrap_or(most).min(most)
             };
@@ -126,22 +130,25 @@ pub fn parts(model: &Model) -> Parts {
     parts
 }
 
-/// Draws the whole screen.
-pub fn draw(model: &Model, buffer: &mut Buffer) {
+/// Draws the whole screen. Returns how long the views' ages and countdowns stay as they are.
+pub fn draw(model: &Model, buffer: &mut Buffer) -> Option<TimeDelta> {
     let area = buffer.area;
     let mut canvas = Canvas::new(buffer, &model.look);
     if area.width < MIN.0 || area.height < MIN.1 {
         let text = if area.width < 9 { "small" } else { "too small" };
         canvas.line(area, 0, &Line::from(text));
         canvas.ground();
-        return;
+        return None;
     }
     let parts = parts(model);
     header::draw(&mut canvas, model, &parts);
     let any = model.picture.agents().next().is_some();
     if any {
         match (model.view, model.pane, model.layout()) {
-            (View::Clashes, ..) => clashes::draw(&mut canvas, model, &parts),
+            (View::Clashes, ..) => {
+                clashes::draw(&mut canvas, model, &parts);
+                canvas.lasts(TimeDelta::seconds(1)); // its many ages and countdowns are not followed one by one
+            }
             (_, Pane::Open, _) => agent::draw(&mut canvas, model, &parts),
             (View::Activity, ..) => activity::draw(&mut canvas, model, &parts),
             (View::Room, _, Layout::Cards) => cards::draw(&mut canvas, model, &parts),
@@ -167,8 +174,22 @@ pub fn draw(model: &Model, buffer: &mut Buffer) {
         canvas.tint(body, Style::new().add_modifier(Modifier::DIM).remove_modifier(Modifier::BOLD));
         help::draw(&mut canvas, model);
     }
-    footer::draw(&mut canvas, model, &parts);
+    if let Some(typing) = &model.typing {
+        typing::draw(&mut canvas, model, typing, &parts);
+    } else {
+        footer::draw(&mut canvas, model, &parts);
+    }
     canvas.ground();
+    canvas.stays()
+}
+
+/// An agent's age and countdown were drawn.
+fn lasts(canvas: &mut Canvas<'_>, model: &Model, agent: &Agent) {
+    let now = model.now();
+    canvas.lasts(words::age_lasts(now - agent.pulse.updated_at));
+    if let Some(intent) = agent.pulse.intent.as_ref().filter(|intent| intent.holds(now)) {
+        canvas.lasts(words::left_lasts(intent.expires_at - now));
+    }
 }
 
 /// Why the room will not have us, whole, over the last rows of a picture that is old anyway.

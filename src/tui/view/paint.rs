@@ -5,6 +5,7 @@
 
 use std::borrow::Cow;
 
+use chrono::TimeDelta;
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 use ratatui::style::{Color, Style};
@@ -19,17 +20,28 @@ pub struct Canvas<'a> {
     buffer: &'a mut Buffer,
     /// Looks.
     pub look: &'a Look,
+    lasts: Option<TimeDelta>,
 }
 
 impl<'a> Canvas<'a> {
     /// A canvas on all of `buffer`.
     pub fn new(buffer: &'a mut Buffer, look: &'a Look) -> Self {
-        Self { buffer, look }
+        Self { buffer, look, lasts: None }
     }
 
     /// All of it.
     pub fn area(&self) -> Rect {
         self.buffer.area
+    }
+
+    /// Something that was drawn looks different after so long, though nothing is heard.
+    pub fn lasts(&mut self, time: TimeDelta) {
+        self.lasts = Some(self.lasts.map_or(time, |lasts| lasts.min(time)));
+    }
+
+    /// How long all that was drawn looks as it does; `None`: until something is heard.
+    pub fn stays(&self) -> Option<TimeDelta> {
+        self.lasts
     }
 
     /// Writes a line at the area's row `row`, cut with a sign where it is too long.

@@ -1,0 +1,84 @@
+//! The filter's line: while it is open every key goes into it, and what is typed filters at once.
+
+use crossterm::event::{KeyCode, KeyEvent, KeyEventKind, KeyModifiers};
+
+use super::{Effect, keep_in_sight, room};
+use crate::tui::entry::Entry;
+use crate::tui::filter::Filter;
+use crate::tui::model::{Model, Typing};
+
+/// Opens the line on the filter as it is.
+pub fn open(model: &mut Model) {
+    let entry = Entry::new(model.list.filter().text());
+    model.typing = Some(Typing { entry, before: model.selected.clone() });
+}
+
+/// A key while the line is open.
+pub fn press(model: &mut Model, key: KeyEvent) -> Option<Effect> {
+    let typing = model.typing.as_mut()?;
+    if key.kind == KeyEventKind::Release {
+        return None;
+    }
+    model.did = None;
+    let entry = &mut typing.entry;
+    let control = key.modifiers.contains(KeyModifiers::CONTROL);
+    match key.code {
+        // These do the same everywhere.
+        KeyCode::Char('c') if control => return Some(Effect::Quit),
+        KeyCode::Char('z') if control => return Some(Effect::Suspend),
+        KeyCode::Esc => {
+            *entry = Entry::default();
+            filter(model);
+            model.typing = None;
+        }
+        // What means nothing is not left without a word; Esc takes it back.
+        KeyCode::Enter if model.list.filter().fault().is_some() => {}
+        KeyCode::Enter => model.typing = None,
+        KeyCode::Up | KeyCode::Down => {
+            model.touched = true;
+            room::step(model, if key.code == KeyCode::Up { -1 } else { 1 }, false);
+            if let Some(typing) = &mut model.typing {
+                typing.before.clone_from(&model.selected);
+            }
+        }
+        KeyCode::Left => entry.left(),
+        KeyCode::Right => entry.right(),
+        KeyCode::Home => entry.home(),
+        KeyCode::End => entry.end(),
+        code => {
+            match code {
+                KeyCode::Backspace => {
+                    entry.back();
+                }
+                KeyCode::Delete => entry.delete(),
+                KeyCode::Char('w') if control => entry.back_word(),
+                KeyCode::Char('u') if control => entry.back_all(),
+                KeyCode::Char('h') if control => {
+                    entry.back(); // some terminals' backspace
+                }
+                KeyCode::Char(c) if (key.modifiers - KeyModifiers::SHIFT).is_empty() => entry.type_in(c),
+                _ => return None,
+            }
+            filter(model);
+        }
+    }
+    keep_in_sight(model);
+    None
+}
+
+/// A text from the clipboard, which goes into the line if it is open and nowhere else.
+pub fn paste(model: &mut Model, text: &str) {
+    if let Some(typing) = &mut model.typing {
+        typing.entry.paste(text);
+        filter(model);
+        keep_in_sight(model);
+    }
+}
+
+/// Filters by what is typed so far. Who was selected before comes back with the first text that lets it through.
+fn filter(model: &mut Model) {
+    if let Some(typing) = &model.typing {
+        model.list.filter_by(Filter::new(typing.entry.text()));
+        model.selected.clone_from(&typing.before);
+    }
+}

@@ -1,0 +1,175 @@
+//! A side pane that is too small for all cards: who needs a person, who works, and the rest in one line. Nobody is
+//! left out, and nobody moves for having sent a report.
+
+use ratatui::layout::Rect;
+use ratatui::text::{Line, Span};
+
+use super::paint::Canvas;
+use super::{Parts, cards, lasts, mark, pad, text};
+use crate::picture::Agent;
+use crate::tui::list::{Presence, Standing};
+use crate::tui::model::Model;
+use crate::wire::id::AgentId;
+use crate::{hint, shown, words};
+
+/// Columns in which an age stands at the right.
+const AGE: usize = 6;
+
+/// Draws the zones over the rule's row and the list's.
+pub fn draw(canvas: &mut Canvas<'_>, model: &Model, parts: &Parts) {
+    let theme = &model.look.theme;
+    let area = Rect { y: parts.list_title.y, height: parts.list.height + 1, ..parts.list };
+    let rows = usize::from(area.height);
+    let zones = Zones::of(model, rows, usize::from(model.size.1 / 3).max(1));
+    let names = names(model, &zones, area);
+    for agent in zones.pinned.iter().chain(&zones.working).filter_map(|id| model.picture.agent(id)) {
+        lasts(canvas, model, agent);
+    }
+    let mut y = 0;
+    for id in &zones.pinned {
+        canvas.line(area, y, &pinned(model, id, names, area));
+        y += 1;
+    }
+    if zones.more > 0 {
+        let yours = match zones.more_yours {
+            0 => String::new(),
+            1 => " · 1 needs you".into(),
+            yours => format!(" · {yours} need you"),
+        };
+        canvas.line(area, y, &Line::from(Span::styled(format!("! {} more{yours}", zones.more), theme.error)));
+        y += 1;
+    }
+    cards::title(canvas, model, Rect { y: area.y + y, height: 1, ..area }, 0..model.list.len());
+    y += 1;
+    for id in &zones.working {
+        canvas.line(area, y, &working(model, id, names, area));
+        y += 1;
+    }
+    if let Some(said) = zones.rest(usize::from(area.width)) {
+        canvas.line(area, y, &Line::from(Span::styled(said, theme.muted)));
+        y += 1;
+    }
+    cards::reason(canvas, model, area, y);
+}
+
+/// Who is in which zone.
+struct Zones<'a> {
+    /// In sight because a person is needed.
+    pinned: Vec<&'a AgentId>,
+    /// Those who need a person too, and have no row.
+    more: usize,
+    /// The watcher's among them.
+    more_yours: usize,
+    /// In sight because they work.
+    working: Vec<&'a AgentId>,
+    /// Everybody else: at work, free, said something too long ago, not here, something else.
+    rest: [usize; 5],
+}
+
+impl<'a> Zones<'a> {
+    /// The zones in so many rows, of which so many at most are for those who need a person.
+    fn of(model: &'a Model, rows: usize, most: usize) -> Self {
+        let mut calling: Vec<(&AgentId, Standing)> =
+            model.list.iter().filter(|(_, standing)| standing.call.is_some()).collect();
+        calling.sort_by_key(|(_, standing)| (standing.call, !standing.needs_you));
+        // The rule and the line of the rest stand in any case.
+        let most = most.min(rows.saturating_sub(2));
+        let pins = if calling.len() > most { most.saturating_sub(1) } else { calling.len() };
+        let (pinned, more) = if most == 0 { (&[][..], &[][..]) } else { calling.split_at(pins) };
+        let without_row = most == 0;
+        let at_work = || model.list.iter().filter(|(_, standing)| standing.presence == Presence::Working);
+        let left = rows.saturating_sub(pinned.len() + usize::from(!more.is_empty()) + 1);
+        let counted = |standing: &Standing| without_row || standing.call.is_none();
+        let all_at_work = at_work().take(left + 1).count();
+        let mut rest = [0; 5];
+        for (_, standing) in model.list.iter().filter(|(_, standing)| counted(standing)) {
+            rest[standing.presence as usize] += 1;
+        }
+        // Without a line for the rest there is one more row, if nobody but those at work would stand in it.
+        let fits = all_at_work <= left && rest[1..].iter().all(|count| *count == 0);
+        let working: Vec<(&AgentId, Standing)> =
+            at_work().take(if fits { left } else { left.saturating_sub(1) }).collect();
+        let told = working.iter().filter(|(_, standing)| counted(standing)).count();
+        rest[Presence::Working as usize] -= told;
+        let ids = |of: &[(&'a AgentId, Standing)]| of.iter().map(|(id, _)| *id).collect();
+        Self {
+            pinned: ids(pinned),
+            more: more.len(),
+            more_yours: more.iter().filter(|(_, standing)| standing.needs_you).count(),
+            working: ids(&working),
+            rest,
+        }
+    }
+
+    /// ` + 3 working · 5 idle or online · 6 not here`, in fewer words where that is too wide.
+    fn rest(&self, columns: usize) -> Option<String> {
+        let all: usize = self.rest.iter().sum();
+        if all == 0 {
+            return None;
+        }
+        let told = |names: [&str; 5]| -> String {
+            let parts: Vec<String> = (self.rest.iter().zip(names))
+                .filter(|(count, _)| **count > 0)
+                .map(|(count, name)| format!("{count} {name}"))
+                .collect();
+            format!(" + {}", parts.join(" · "))
+        };
+        let mut said = vec![told(["working", "idle or online", "stale", "not here", "otherwise"])];
+        match self.rest[0] {
+            0 => {}
+            working if working == all => {}
+            working => said.push(format!(" + {working} working · {} others", all - working)),
+        }
+        said.push(format!(" + {all} more"));
+        said.into_iter().find(|said| shown::width(said) <= columns).or(Some(format!(" + {all}")))
+    }
+}
+
+/// Columns of the names in both zones.
+fn names(model: &Model, zones: &Zones<'_>, area: Rect) -> usize {
+    let all = zones.pinned.iter().chain(&zones.working);
+    let widest = all.map(|id| shown::width(&text(model, id.as_str()))).max().unwrap_or(0);
+    widest.min((usize::from(area.width) / 3).max(8))
+}
+
+/// Who needs a person, and for what.
+fn pinned(model: &Model, id: &AgentId, names: usize, area: Rect) -> Line<'static> {
+    let theme = &model.look.theme;
+    let end = model.look.glyphs.end();
+    let Some(agent) = model.picture.agent(id) else { return Line::default() };
+    let room = usize::from(area.width).saturating_sub(2 + names + 3);
+    let (said, style) = match &agent.pulse.run_failure {
+        Some(failure) if model.fails(agent) => (text(model, &hint::title(failure)), theme.error),
+        _ => (at(model, agent, room), theme.text),
+    };
+    Line::from(vec![
+        mark(model, id, agent),
+        Span::raw(" "),
+        Span::styled(pad(&shown::cut_middle(&text(model, id.as_str()), names, end), names + 3), theme.focus),
+        Span::styled(shown::cut(&said, room, end).into_owned(), style),
+    ])
+}
+
+/// Who works, since when, at what.
+fn working(model: &Model, id: &AgentId, names: usize, area: Rect) -> Line<'static> {
+    let theme = &model.look.theme;
+    let end = model.look.glyphs.end();
+    let Some(agent) = model.picture.agent(id) else { return Line::default() };
+    let claim = model.picture.claim(agent, model.now());
+    let room = usize::from(area.width).saturating_sub(2 + names + AGE + 1);
+    let doing = text(model, &agent.pulse.doing);
+    let doing = if doing.is_empty() { at(model, agent, room) } else { doing };
+    Line::from(vec![
+        Span::styled(words::glyph(claim.availability), theme.availability(claim.availability)),
+        Span::raw(" "),
+        Span::styled(pad(&shown::cut_middle(&text(model, id.as_str()), names, end), names), theme.focus),
+        Span::styled(format!("{:>AGE$} ", words::age(claim.age)), theme.muted),
+        Span::styled(shown::cut(&doing, room, end).into_owned(), theme.text),
+    ])
+}
+
+/// What an agent is about to do, else what it does.
+fn at(model: &Model, agent: &Agent, room: usize) -> String {
+    let intent = agent.pulse.intent.as_ref().filter(|intent| intent.holds(model.now()));
+    intent.map_or_else(|| text(model, &agent.pulse.doing), |intent| cards::intends(model, intent, room))
+}
