@@ -553,7 +553,7 @@ mod tests {
         let mut p = Picture::new("website-v2");
         let snapshot = |seq: u64| json!({"news": "snapshot", "seq": seq, "pulses": [pulse("a", "idle", "13:59:00", false)]});
         let at = |seq: u64| format!("14:00:0{seq}");
-        let frame = |seq: u64| json!({"type": "pulse", "seq": seq, "at": time(&at(seq)), "pulse": pulse("a", if seq % 2 == 0 { "idle" } else { "online" }, &at(seq), false)});
+        let frame = |seq: u64| json!({"type": "pulse", "seq": seq, "at": time(&at(seq)), "pulse": pulse("a", ["idle", "online", "working"][usize::try_from(seq % 3).unwrap()], &at(seq), false)});
         live(&mut p, "14:00:00", "14:00:00", 1, false);
         p.apply(heard("14:00:00", snapshot(1)));
         p.apply(heard("14:00:00", json!({"news": "recent", "events": [frame(1)]})));
