@@ -23,7 +23,6 @@ const TOGETHER: &[(&[&str], &str)] = &[
     (&["next", "previous"], "needs you: next, last"),
     (&["sort", "reverse"], "sort, reverse"),
     (&["room", "clashes", "activity"], "room, clashes, activity"),
-    (&["sort", "reverse"], "next order, reversed"),
     (&["quit", "quit-always"], "quit"),
 ];
 
