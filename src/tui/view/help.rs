@@ -21,6 +21,7 @@ const TOGETHER: &[(&[&str], &str)] = &[
     (&["page-down", "page-up"], "a page"),
     (&["top", "end"], "top, end"),
     (&["next", "previous"], "needs you: next, last"),
+    (&["sort", "reverse"], "sort, reverse"),
     (&["room", "clashes", "activity"], "room, clashes, activity"),
     (&["sort", "reverse"], "next order, reversed"),
     (&["quit", "quit-always"], "quit"),
