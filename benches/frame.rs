@@ -124,7 +124,7 @@ impl Bench {
         self.screen.show(picture).unwrap();
         let shown = showing.elapsed();
         self.shown = kept;
-        [passed, drawn - passed, shown]
+        [passed, drawn.saturating_sub(passed), shown]
     }
 
     fn later(&mut self, by: TimeDelta) {

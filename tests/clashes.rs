@@ -59,7 +59,8 @@ fn hear(model: &mut Model, at: &str, news: Value) {
 fn event(model: &mut Model, pulse: Value) {
     let at = pulse["updated_at"].as_str().unwrap()[11..19].to_owned();
     let seq = model.picture.position().map_or(0, |(_, seq)| seq) + 1;
-    let frame = json!({"type": "pulse", "seq": seq, "at": time(&at), "pulse": pulse});
+    let mut frame = json!({"type": "pulse", "seq": seq, "at": time(&at)});
+    frame["pulse"] = pulse;
     hear(model, &at, json!({"news": "event", "frame": frame}));
 }
 
@@ -201,6 +202,12 @@ fn copied(effect: Option<Effect>) -> String {
     }
 }
 
+/// What stands between header and footer, which have pictures of their own.
+fn body(screen: &str) -> String {
+    let lines: Vec<&str> = screen.lines().collect();
+    lines[1..lines.len() - 1].join("\n")
+}
+
 /// The lines with the bar of the selection, without what stands beside the list.
 fn selected(model: &mut Model) -> String {
     let text = text(model, 130, 40);
@@ -224,7 +231,7 @@ fn the_clashes_in_every_width() {
         (140, 12),
         (200, 24),
     ] {
-        insta::assert_snapshot!(format!("list-{columns}x{rows}"), text(&mut scene(), columns, rows));
+        insta::assert_snapshot!(format!("list-{columns}x{rows}"), body(&text(&mut scene(), columns, rows)));
     }
 }
 
@@ -235,7 +242,7 @@ fn one_alone_in_every_width() {
         draw(&mut m, columns, rows);
         press(&mut m, "\r");
         assert_eq!(m.pane, Pane::Open);
-        insta::assert_snapshot!(format!("open-{columns}x{rows}"), text(&mut m, columns, rows));
+        insta::assert_snapshot!(format!("open-{columns}x{rows}"), body(&text(&mut m, columns, rows)));
     }
 }
 
@@ -280,7 +287,7 @@ fn in_style_only_marks_and_what_they_mark_are_coloured() {
 #[test]
 fn in_ascii_every_cell_is_ascii() {
     let mut m = scene_in(Look { glyphs: Glyphs::Ascii, ..look() });
-    insta::assert_snapshot!("ascii-80x30", text(&mut m, 80, 30));
+    insta::assert_snapshot!("ascii-80x30", body(&text(&mut m, 80, 30)));
     for keys in ["", "j", "j", "j", "\r", "\u{1b}g\r"] {
         press(&mut m, keys);
         for (columns, rows) in [(38, 30), (80, 30), (120, 30)] {
@@ -294,7 +301,7 @@ fn in_ascii_every_cell_is_ascii() {
 fn nothing_at_all_says_what_would_stand_here() {
     let mut m = room("14:32:00", &[said("acme/builder", "14:30:00", "remove src/**", &["src/a.rs"])]);
     for (columns, rows) in [(38, 20), (80, 24), (120, 30)] {
-        insta::assert_snapshot!(format!("nothing-{columns}x{rows}"), text(&mut m, columns, rows));
+        insta::assert_snapshot!(format!("nothing-{columns}x{rows}"), body(&text(&mut m, columns, rows)));
     }
     assert!(text(&mut m, 20, 4).contains("Nobody is in"));
     // There is nothing to open, to copy or to mark.
@@ -373,12 +380,12 @@ fn the_selection_follows_into_what_has_ended_and_then_to_its_neighbour() {
 #[test]
 fn many_of_one_agent_are_one_row_that_unfolds() {
     let mut m = room("14:32:00", &crowd(13));
-    insta::assert_snapshot!("many-120x24", text(&mut m, 120, 24));
+    insta::assert_snapshot!("many-120x24", body(&text(&mut m, 120, 24)));
     assert!(text(&mut m, 38, 24).contains("13 clashes"));
     draw(&mut m, 100, 60);
     press(&mut m, "\r");
     assert_eq!(m.pane, Pane::List, "many have no pane of their own");
-    insta::assert_snapshot!("many-unfolded-100x24", text(&mut m, 100, 24));
+    insta::assert_snapshot!("many-unfolded-100x24", body(&text(&mut m, 100, 24)));
     press(&mut m, "jj");
     assert!(selected(&mut m).contains("lumen/a01"), "{}", selected(&mut m));
     press(&mut m, "\r");
@@ -532,8 +539,8 @@ fn offline_it_is_told_in_the_past_and_nobody_is_told_anything() {
     hear(&mut m, "14:32:10", json!({"news": "lost", "why": "connection refused", "retry_in": 3000}));
     m.watch = Watch::Still(time("15:20:00"));
     let buffer = draw(&mut m, 120, 30);
-    insta::assert_snapshot!("offline-120x30", view::plain(&buffer));
-    insta::assert_snapshot!("offline-38x24", text(&mut m, 38, 24));
+    insta::assert_snapshot!("offline-120x30", body(&view::plain(&buffer)));
+    insta::assert_snapshot!("offline-38x24", body(&text(&mut m, 38, 24)));
     let dim = (1..29).all(|y| (0..120).all(|x| buffer[(x, y)].modifier.contains(Modifier::DIM)));
     assert!(dim, "an old picture must not look like the present");
     assert_eq!(press(&mut m, "y"), None, "it may be over by now");

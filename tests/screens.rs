@@ -455,7 +455,7 @@ fn a_side_pane_that_is_too_small_keeps_failures_in_sight_until_somebody_moves_ab
     let mut m = model(LIVE, look());
     let names = |text: &str| -> Vec<String> {
         let card = |line: &str| line.split_whitespace().find(|w| w.contains('/')).map(str::to_owned);
-        text.lines().filter(|l| !l.starts_with("    ")).skip(2).filter_map(card).collect()
+        text.lines().filter(|l| !l.starts_with("    ")).skip(1).filter_map(card).collect()
     };
     let quiet = text(&mut m, 45, 12);
     assert_eq!(names(&quiet)[..2], ["acme/reviewer", "orbit/tester"], "{quiet}");

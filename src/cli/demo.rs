@@ -10,7 +10,7 @@ use super::{DemoArgs, look, screen};
 use crate::client::feed::{self, Feed};
 use crate::config::{Config, Reach};
 use crate::demo::{Demo, cast};
-use crate::picture::Picture;
+use crate::picture::{Happening, Picture};
 use crate::tui::model::{Model, Watch};
 use crate::tui::{session, update, view};
 
@@ -63,7 +63,8 @@ pub(super) fn run(args: &DemoArgs) -> anyhow::Result<()> {
 /// Takes in news until the picture is whole, so that nobody looks at an empty list.
 async fn complete(model: &mut Model, feed: &mut Feed) -> anyhow::Result<()> {
     let whole = async {
-        while !model.picture.is_whole() || model.picture.log().next().is_none() {
+        let told = |happening: &Happening| matches!(happening, Happening::Reported { .. });
+        while !model.picture.is_whole() || !model.picture.log().any(told) {
             let heard = feed.next().await.context("the demo's feed ended")?;
             update::heard(model, heard);
         }

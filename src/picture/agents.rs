@@ -256,36 +256,35 @@ mod tests {
     }
 
     proptest! {
-        #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
-        #[test]
-        fn counts_are_what_counting_one_by_one_comes_to(
-            turns in prop::collection::vec(turns(), 0..40),
-            looks in prop::collection::vec(0..40_i64, 1..6),
-            stale_after in prop::sample::select(&LIMITS[..]),
-        ) {
-            let stale_after = TimeDelta::minutes(stale_after);
-            let mut agents = Agents::default();
-            for turn in turns {
-                match turn {
-                    Turn::Says { who, availability, at, failed } => {
-                        agents.insert(agent(who, availability, at, failed));
+            #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
+            #[test]
+            fn counts_are_what_counting_one_by_one_comes_to(
+                turns in prop::collection::vec(turns(), 0..40),
+                looks in prop::collection::vec(0..40_i64, 1..6),
+                stale_after in prop::sample::select(&LIMITS[..]),
+            ) {
+                let stale_after = TimeDelta::minutes(stale_after);
+                let mut agents = Agents::default();
+                for turn in turns {
+                    match turn {
+                        Turn::Says { who, availability, at, failed } => {
+                            agents.insert(agent(who, availability, at, failed));
+                        }
+                        Turn::Leaves { who } => agents.remove(&format!("acme/a{who}").parse().unwrap()),
+                        Turn::Pass { at } => agents.pass(day(at), stale_after),
                     }
-                    Turn::Leaves { who } => agents.remove(&format!("acme/a{who}").parse().unwrap()),
-                    Turn::Pass { at } => agents.pass(day(at), stale_after),
                 }
-            }
-            for now in looks.into_iter().map(|n| day(n * 450)) {
-                prop_assert_eq!(agents.counts(now, stale_after), counted_one_by_one(&agents, now, stale_after));
-                // Between now and the next change nothing gets stale, and at that moment something does.
-                let stale = |at| counted_one_by_one(&agents, at, stale_after).stale;
-                match agents.next_stale(now, stale_after) {
-                    Some(next) => {
-                        prop_assert!(next > now && stale(next) > stale(now));
-                        prop_assert_eq!(stale(next - TimeDelta::nanoseconds(1)), stale(now));
-                    }
-                    None => prop_assert_eq!(stale(now + TimeDelta::days(400)), stale(now)),
+                for now in looks.into_iter().map(|n| day(n * 450)) {
+                    prop_assert_eq!(agents.counts(now, stale_after), counted_one_by_one(&agents, now, stale_after));
+                    // Between now and the next change nothing gets stale, and at that moment something does.
+                    let stale = |at| counted_one_by_one(&agents, at, stale_after).stale;
+                    if let Some(next) = agents.next_stale(now, stale_after) {
+                            prop_assert!(next > now && stale(next) > stale(now));
+                            prop_assert_eq!(stale(next - TimeDelta::nanoseconds(1)), stale(now));
+    } else {
+    prop_assert_eq!(stale(now + TimeDelta::days(400)), stale(now));
+    }
                 }
             }
         }
-    }
 }

@@ -135,7 +135,7 @@ impl Log {
         }
         let clock = matches!(happening, Happening::Clock { .. });
         self.begun |= !clock;
-        if !self.is_alike(&happening) {
+        if !is_alike(&happening) {
             self.differences += u64::from(!clock && !matches!(happening, Happening::Outage { .. }));
         }
         self.add(happening, false);
@@ -152,17 +152,8 @@ impl Log {
         self.opened = Some(at);
     }
 
-    fn is_alike(&self, happening: &Happening) -> bool {
-        match happening {
-            Happening::Reported { before: Some(before), after, .. } => {
-                change::between(Some(before), after).is_empty()
-            }
-            _ => false,
-        }
-    }
-
     fn add(&mut self, happening: Happening, earlier: bool) {
-        let alike = self.is_alike(&happening);
+        let alike = is_alike(&happening);
         let happening = match happening {
             Happening::Reported { at, after, .. } if alike => {
                 let line = self.alike.get(&after.agent_id).and_then(|number| self.find(*number));
@@ -232,6 +223,16 @@ impl Log {
 
     pub(super) fn opened(&self) -> Option<Time> {
         self.opened
+    }
+}
+
+/// Whether it is a report that repeats the agent's last one.
+fn is_alike(happening: &Happening) -> bool {
+    match happening {
+        Happening::Reported { before: Some(before), after, .. } => {
+            change::between(Some(before), after).is_empty()
+        }
+        _ => false,
     }
 }
 

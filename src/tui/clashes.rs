@@ -132,7 +132,7 @@ fn is_of(conflict: &Conflict, ids: &[(AgentId, Act); 2]) -> bool {
 /// The rows as they were last made, the worst first, and the selected one.
 #[derive(Debug, Clone, Default)]
 pub struct Rows {
-    rows: Vec<Row>,
+    all: Vec<Row>,
     /// Where the selected one stands.
     at: usize,
     /// What it is about; `None`: there never was one.
@@ -151,7 +151,7 @@ const NEIGHBOURS: usize = 200;
 impl Rows {
     /// The rows.
     pub fn all(&self) -> &[Row] {
-        &self.rows
+        &self.all
     }
 
     /// Where the selected one stands.
@@ -161,7 +161,7 @@ impl Rows {
 
     /// The selected one.
     pub fn chosen(&self) -> Option<&Row> {
-        self.rows.get(self.at)
+        self.all.get(self.at)
     }
 
     /// Whether the selected one was selected by a key.
@@ -177,13 +177,13 @@ impl Rows {
 
     /// Selects by place; beyond the last it is the last.
     pub(super) fn choose(&mut self, place: usize) {
-        self.at = place.min(self.rows.len().saturating_sub(1));
-        self.chosen = self.rows.get(self.at).map(Row::id);
+        self.at = place.min(self.all.len().saturating_sub(1));
+        self.chosen = self.all.get(self.at).map(Row::id);
     }
 
     /// Shows the members of the selected many, or no longer; `false` where it is none.
     pub(super) fn fold(&mut self) -> bool {
-        let Some(row) = self.rows.get(self.at).filter(|row| row.around.is_some()) else { return false };
+        let Some(row) = self.all.get(self.at).filter(|row| row.around.is_some()) else { return false };
         self.held = true;
         let id = row.id();
         if !self.unfolded.remove(&id) {
@@ -195,11 +195,11 @@ impl Rows {
 
     /// From one of many that is selected back to their row; `false` where it is none.
     pub(super) fn fold_up(&mut self) -> bool {
-        let Some(row) = self.rows.get(self.at) else { return false };
+        let Some(row) = self.all.get(self.at) else { return false };
         if !row.member && !row.unfolded {
             return false;
         }
-        let head = self.rows[..=self.at].iter().rposition(|row| !row.member);
+        let head = self.all[..=self.at].iter().rposition(|row| !row.member);
         self.choose(head.unwrap_or(self.at));
         self.fold()
     }
@@ -235,21 +235,21 @@ impl Rows {
                 _ => members.into_iter().for_each(|row| self.enter(&mut rows, None, vec![row])),
             }
         }
-        let old = std::mem::replace(&mut self.rows, rows);
+        let old = std::mem::replace(&mut self.all, rows);
         self.made = Some((version, now, until));
-        self.unfolded.retain(|id| self.rows.iter().any(|row| row.is(id)));
+        self.unfolded.retain(|id| self.all.iter().any(|row| row.is(id)));
         let place = |row: &Row| {
             let id = row.id();
-            self.rows.iter().position(|row| row.is(&id))
+            self.all.iter().position(|row| row.is(&id))
         };
         let near = |from: usize| {
             let below = old.iter().skip(from).take(NEIGHBOURS).find_map(place);
             below.or_else(|| old.iter().take(from).rev().take(NEIGHBOURS).find_map(place))
         };
         let at = self.chosen.as_ref().and_then(|id| {
-            let exact = self.rows.iter().position(|row| row.is(id));
+            let exact = self.all.iter().position(|row| row.is(id));
             let nearest = || {
-                let all = self.rows.iter().enumerate();
+                let all = self.all.iter().enumerate();
                 let near = all.filter_map(|(at, row)| row.nearness(id).map(|near| (near, at)));
                 near.min().map(|(_, at)| at)
             };

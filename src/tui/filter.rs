@@ -250,7 +250,9 @@ impl Word {
         let Some(field) = &self.field else {
             return Ok((!self.text.is_empty()).then(|| Test::Word(Needle::new(&self.text))));
         };
-        let Some((letter, _)) = FIELDS.iter().find(|(letter, name)| letter == field || name == field) else {
+        let small = field.to_lowercase();
+        let Some((letter, _)) = FIELDS.iter().find(|(letter, name)| *letter == small || *name == small)
+        else {
             let letters: Vec<&str> = FIELDS.iter().map(|(letter, _)| *letter).collect();
             return Err(format!("no filter {field}:  use {}", letters.join(" ")));
         };

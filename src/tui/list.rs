@@ -277,6 +277,12 @@ impl List {
         self.shown.get(place).map(|member| &self.members[*member as usize])
     }
 
+    /// The same with how it stands.
+    pub fn at(&self, place: usize) -> Option<(&AgentId, Standing)> {
+        let member = *self.shown.get(place)? as usize;
+        Some((&self.members[member], self.standing[member]))
+    }
+
     /// Who is shown, in order, with how they stand.
     pub fn iter(&self) -> impl Iterator<Item = (&AgentId, Standing)> {
         self.shown.iter().map(|member| (&self.members[*member as usize], self.standing[*member as usize]))
@@ -382,10 +388,16 @@ impl List {
         due
     }
 
-    /// Whether any report may move its agent.
-    fn moves(&self) -> bool {
-        matches!(self.order, Order::Report | Order::State)
-            || !matches!(self.grouping, Grouping::Owner | Grouping::None)
+    /// Whether a report may move its agent.
+    fn moves(&self, member: usize, pulse: &Pulse) -> bool {
+        if matches!(self.order, Order::Report | Order::State) {
+            return true;
+        }
+        let place = self.places[member];
+        let number = self.headings.partition_point(|heading| heading.first <= place as usize).checked_sub(1);
+        let (_, name) = self.grouping.heading(&self.members[member], pulse);
+        place != NOWHERE
+            && number.is_some_and(|n| self.headings[n].name.as_deref().unwrap_or_default() != name)
     }
 
     /// Takes in how an agent stands by now.
@@ -402,7 +414,7 @@ impl List {
         let shown = self.places[member] != NOWHERE && self.kept.as_ref() != Some(id);
         let sorts = self.order == Order::NeedsYou && was.urgency() != is.urgency();
         let filtered = !self.filter.is_empty() && self.filter.matches_agent(model, agent) != shown;
-        if sorts || filtered || self.moves() { Due::Arrange } else { Due::Nothing }
+        if sorts || filtered || self.moves(member, &agent.pulse) { Due::Arrange } else { Due::Nothing }
     }
 
     fn member(&self, id: &AgentId) -> Option<usize> {

@@ -7,7 +7,7 @@ use std::io::{self, BufWriter, Stdout, Write};
 use std::sync::Once;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use crossterm::event::{DisableFocusChange, EnableFocusChange};
+use crossterm::event::{DisableBracketedPaste, DisableFocusChange, EnableBracketedPaste, EnableFocusChange};
 use crossterm::terminal::{EnterAlternateScreen, LeaveAlternateScreen, disable_raw_mode, enable_raw_mode};
 use crossterm::{cursor, execute, queue};
 use ratatui::backend::{Backend, ClearType, CrosstermBackend};
@@ -131,7 +131,8 @@ pub fn take() -> io::Result<()> {
     if FOCUS.load(Ordering::SeqCst) {
         queue!(out, EnableFocusChange)?;
     }
-    execute!(out, EnterAlternateScreen, cursor::Hide)
+    // What is pasted must not act as if it were typed.
+    execute!(out, EnterAlternateScreen, cursor::Hide, EnableBracketedPaste)
 }
 
 /// Gives the terminal back. Does nothing where it is not ours.
@@ -139,6 +140,7 @@ pub fn restore() {
     if TAKEN.swap(false, Ordering::SeqCst) {
         // The terminal may be gone; there is nobody left to tell.
         let mut out = io::stdout();
+        let _ = queue!(out, DisableBracketedPaste);
         if FOCUS.load(Ordering::SeqCst) {
             let _ = queue!(out, DisableFocusChange);
         }

@@ -16,7 +16,7 @@ use super::keys::Action;
 use super::model::{Model, Pane, View, Watch};
 use super::view;
 use crate::conflict::{Conflict, Level};
-use crate::picture::{Connection, Heard, News};
+use crate::picture::{Connection, Heard};
 use crate::shown;
 use crate::wire::agent::Agents;
 
@@ -46,10 +46,6 @@ pub fn heard_all(model: &mut Model, news: impl IntoIterator<Item = Heard>) {
 }
 
 fn take_in(model: &mut Model, heard: Heard) {
-    // What else happens is told by the picture's log.
-    if model.behind.is_none() && matches!(heard.news, News::Snapshot { .. }) {
-        model.list.forget();
-    }
     model.present_mut().apply(heard);
 }
 
@@ -124,13 +120,13 @@ pub fn resize(model: &mut Model, columns: u16, rows: u16) {
 }
 
 fn press(model: &mut Model, key: KeyEvent) -> Option<Effect> {
+    room::follow(model);
     let action = model.keys.action(key, |binding| model.holds(binding))?;
     model.notice = None;
     model.did = None;
-    room::follow(model);
     // What is about the whole screen does not bring the selection of a side pane to light.
     let first = !model.touched;
-    model.touched |= points(action);
+    model.touched |= model.help.is_none() && points(action);
     match action {
         Action::Quit => return Some(Effect::Quit),
         Action::Suspend => return Some(Effect::Suspend),
@@ -194,7 +190,7 @@ fn points(action: Action) -> bool {
             | Action::NextTheme
             | Action::Retry
             | Action::Reverse
-            | Action::Show(_)
+            | Action::Show(View::Room)
             | Action::Sort
     )
 }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use chrono::TimeDelta;
 use prickle::conflict::{Act, Branches, Conflict, Ended, How, Level, Radar, Turn, grouped, level};
-use prickle::picture::{Happening, Heard, Picture};
+use prickle::picture::{Entry, Happening, Heard, Picture};
 use prickle::warning::{self, Tense};
 use prickle::wire::Time;
 use prickle::wire::pulse::{IntentKind, Pulse};
@@ -429,15 +429,16 @@ fn event(picture: &mut Picture, seq: u64, at: &str, pulse: &Value) {
     picture.apply(heard(at, json!({"news": "event", "frame": frame})));
 }
 
-fn told(picture: &Picture) -> Vec<String> {
-    let line = |happening: &Happening| match happening {
+/// What is told of clashes, `earlier` before the first look or since.
+fn told(picture: &Picture, earlier: bool) -> Vec<String> {
+    let line = |entry: &Entry| match &entry.happening {
         Happening::Clash { at, clash } => {
             Some(format!("{} {}", at.format("%T"), warning::told(clash, Tense::Present)))
         }
         Happening::ClashOver(ended) => Some(format!("{} {}", ended.at.format("%T"), warning::over(ended))),
         _ => None,
     };
-    picture.log().filter_map(line).collect()
+    picture.entries().filter(|entry| entry.earlier == earlier).filter_map(line).collect()
 }
 
 #[test]
@@ -450,12 +451,14 @@ fn a_picture_tells_of_clashes_and_keeps_them_while_nothing_is_heard() {
     ];
     p.apply(heard("14:00:00", json!({"news": "snapshot", "seq": 2, "pulses": pulses})));
     assert_eq!(p.conflicts(time("14:00:00")).len(), 1);
-    assert_eq!(told(&p), [""; 0], "what is so on the first look did not happen now");
+    assert_eq!(told(&p, false), [""; 0], "what is so on the first look did not happen now");
+    let standing = ["14:00:00 acme/a is about to remove src/** while lumen/b changes src/b.rs"];
+    assert_eq!(told(&p, true), standing, "it stands since then");
     event(&mut p, 3, "14:05:00", &said("lumen/c", "14:05:00", "change src/c.rs", &[]));
     let (a, c) = ("acme/a".parse().unwrap(), "lumen/c".parse().unwrap());
     assert_eq!(p.in_the_way(&a, time("14:05:00")), Some(Level::Clash));
     assert_eq!(p.conflicts_of(&c, time("14:05:00")).count(), 1);
-    assert_eq!(told(&p), ["14:05:00 acme/a is about to remove src/** while lumen/c changes src/c.rs"]);
+    assert_eq!(told(&p, false), ["14:05:00 acme/a is about to remove src/** while lumen/c changes src/c.rs"]);
 
     // Offline nothing runs out: it may have been said again.
     p.apply(heard("14:10:00", json!({"news": "lost", "why": "reset", "retry_in": 1})));
@@ -464,12 +467,15 @@ fn a_picture_tells_of_clashes_and_keeps_them_while_nothing_is_heard() {
     assert_eq!(p.next_end(), None);
     live(&mut p, "14:45:00", 4, true);
     p.pass(time("14:45:00"));
-    assert_eq!(told(&p).len(), 1, "what was missed is still to come");
+    assert_eq!(told(&p, false).len(), 1, "what was missed is still to come");
     event(&mut p, 4, "14:20:00", &said("acme/a", "14:20:00", "remove src/**", &[]));
-    assert_eq!(told(&p).len(), 1, "it was said again in time");
+    assert_eq!(told(&p, false).len(), 1, "it was said again in time");
     assert_eq!(p.next_end(), Some(time("14:30:00")));
     p.pass(time("14:45:00"));
-    assert_eq!(told(&p)[1..], ["14:30:00 lumen/b's intent ran out", "14:35:00 lumen/c's intent ran out"]);
+    assert_eq!(
+        told(&p, false)[1..],
+        ["14:30:00 lumen/b's intent ran out", "14:35:00 lumen/c's intent ran out"]
+    );
     assert_eq!((p.conflicts(time("14:45:00")).len(), p.ended(time("14:45:00")).count()), (0, 2));
 
     // A new picture is told by what it changes.
@@ -479,11 +485,14 @@ fn a_picture_tells_of_clashes_and_keeps_them_while_nothing_is_heard() {
         said("lumen/b", "14:47:00", "revert src/b.rs", &[]),
     ];
     p.apply(heard("14:50:00", json!({"news": "snapshot", "seq": 9, "pulses": pulses})));
-    assert_eq!(told(&p).len(), 3, "a risk is not told");
+    assert_eq!(told(&p, false).len(), 3, "a risk is not told");
     let pulses =
         [said("acme/a", "14:46:00", "remove src/**", &[]), said("lumen/b", "14:48:00", "add src/b.rs", &[])];
     p.apply(heard("14:51:00", json!({"news": "snapshot", "seq": 9, "pulses": pulses})));
-    assert_eq!(told(&p)[3..], ["14:51:00 acme/a is about to remove src/** while lumen/b adds src/b.rs"]);
+    assert_eq!(
+        told(&p, false)[3..],
+        ["14:51:00 acme/a is about to remove src/** while lumen/b adds src/b.rs"]
+    );
     p.apply(heard("14:52:00", json!({"news": "snapshot", "seq": 9, "pulses": pulses[..1]})));
-    assert_eq!(told(&p)[4..], ["14:52:00 lumen/b left the room"]);
+    assert_eq!(told(&p, false)[4..], ["14:52:00 lumen/b left the room"]);
 }

@@ -118,7 +118,7 @@ pub struct Figures {
 impl Figures {
     /// Which part of one core was used since then.
     pub fn share_since(&self, then: &Self) -> f64 {
-        (self.busy - then.busy).as_secs_f64() / (self.at - then.at).as_secs_f64()
+        self.busy.saturating_sub(then.busy).as_secs_f64() / (self.at - then.at).as_secs_f64()
     }
 
     /// How often a second it was woken since then.

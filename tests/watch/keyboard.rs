@@ -233,6 +233,23 @@ fn case_a36_a_key_that_is_told_twice_acts_once() {
     quit(&mut watch);
 }
 
+/// A terminal tells what is pasted from what is typed: only a filter takes it, as one line.
+#[test]
+fn what_is_pasted_does_not_act_as_if_it_were_typed() {
+    let stage = full_room();
+    let mut watch = stage.watch(80, 24);
+    watch.wait_for_all(&["acme/beta", "live"]);
+    watch.send("\x1b[200~q?\x03\r/zzz\x1b[201~/");
+    watch.wait_for(" / ▏");
+    watch.send("\x1b[200~part-7/\nindex\x1b[201~");
+    watch.wait_for_all(&[" / part-7/ index▏   6 of 6", "Agents 6 of 6 · part-7/ index"]);
+    watch.send(" q?");
+    watch.wait_for_all(&["0 of 6", "No agent matches part-7/ index q?", "Esc shows all 6."]);
+    watch.send("\x1b");
+    watch.wait_for("─ acme/beta ─");
+    quit(&mut watch);
+}
+
 /// Half a key's sequence may come and never be finished, right behind a key that keeps the loop busy.
 #[test]
 fn half_a_key_does_not_hold_up_the_picture() {

@@ -15,7 +15,9 @@ pub fn follow(model: &mut Model) -> bool {
     let heir = place.filter(|_| left.is_some()).and_then(|place| list.heir(model, place));
     let changed = list.follow(model);
     model.list = list;
-    if place_of(model).is_some() {
+    // What is open may have come from elsewhere, whatever the filter says.
+    let open = model.pane == Pane::Open && model.selection().is_some();
+    if open || place_of(model).is_some() {
         return changed;
     }
     let next = heir.filter(|id| model.list.place(id).is_some()).or_else(|| first_choice(model));

@@ -86,7 +86,7 @@ impl Shape {
         let most = if width >= 100 { 24 } else { 18 };
         let names = (width >= COLUMNS_FROM).then(|| {
             let who = all.iter().filter_map(|block| by(&block.entry.happening));
-            who.map(|id| shown::width(id)).max().unwrap_or(0).clamp(10, most)
+            who.map(shown::width).max().unwrap_or(0).clamp(10, most)
         });
         let hang = match names {
             Some(names) => NAME_AT + names + 2,

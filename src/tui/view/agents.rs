@@ -89,53 +89,42 @@ fn draw_heading(canvas: &mut Canvas<'_>, model: &Model, area: Rect, y: u16, head
     }
 }
 
-/// ` 5–16 of 40 · 1 above needs you · 2 below`: what is in sight, and what is not and needs the watcher.
+/// ` 5–16 of 40 · 1 above needs you · 2 below`: what is in sight, and what is not and needs the watcher. With a filter
+/// ` 3 of 9`, those that it lets through.
 fn beyond(model: &Model, rows: &Rows<'_>, top: usize, height: u16) -> String {
+    let list = &model.list;
     let end = top + usize::from(height);
-    if end >= rows.len() && top == 0 {
-        return String::new();
-    }
+    let all_in_sight = top == 0 && end >= rows.len();
     let (above, seen) = (rows.agents_above(top), rows.agents_above(end.min(rows.len())));
-    let all = model.list.len();
-    let mut said = if model.list.filter().is_empty() {
-        format!(" {}–{seen} of {all}", above + 1)
-    } else {
-        String::new() // how many there are is said with the filter
+    let mut said = match (list.filter().is_empty(), all_in_sight) {
+        (false, _) => format!(" {} of {}", list.matched(), list.total()),
+        (true, false) => format!(" {}–{seen} of {}", above + 1, list.len()),
+        (true, true) => String::new(),
     };
-    let mut verb = true;
-    for (count, side) in
-        [(model.list.needing_at(0..above), "above"), (model.list.needing_at(seen..all), "below")]
+    let mut told = false;
+    for (count, side) in [(list.needing_at(0..above), "above"), (list.needing_at(seen..list.len()), "below")]
     {
         if count > 0 {
-            let needs = match (verb, count) {
-                (false, _) => "",
-                (true, 1) => " needs you",
-                (true, _) => " need you",
-            };
+            let verb = if count == 1 { "needs" } else { "need" };
+            let needs = if told { String::new() } else { format!(" {verb} you") };
             said.push_str(&format!(" · {count} {side}{needs}"));
-            verb = false;
+            told = true;
         }
     }
     said
 }
 
-/// ` 3 of 9 · s:working · by last report`: which agents, in which order, where it is not the usual one.
+/// ` · s:working · by last report`: which agents, in which order, where it is not the usual one.
 fn asked_for(model: &Model) -> String {
     let mut said = String::new();
     if !model.list.filter().is_empty() {
-        said.push_str(&filtered(model));
+        said.push_str(&format!(" · {}", text(model, model.list.filter().text())));
     }
     let (order, reversed) = model.list.order();
     if order != Order::default() || reversed {
         said.push_str(&format!(" · {}{}", order.words(), if reversed { ", reversed" } else { "" }));
     }
     said
-}
-
-/// ` 3 of 9 · s:working`.
-fn filtered(model: &Model) -> String {
-    let list = &model.list;
-    format!(" {} of {} · {}", list.matched(), list.total(), text(model, list.filter().text()))
 }
 
 /// `! 1 needs you, hidden`: what the filter keeps from the watcher.

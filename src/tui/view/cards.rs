@@ -104,21 +104,41 @@ pub fn intends(model: &Model, intent: &Intent, room: usize) -> String {
     if shown::width(&whole) <= room { whole } else { target }
 }
 
-/// Rows that all cards take together, or something over `most`: most of ten thousand cards are never made.
-fn rows(model: &Model, width: u16, most: usize) -> usize {
-    let mut rows = 0;
-    for place in 0..model.list.len() {
-        rows += card_at(model, width, place).len();
-        if rows > most {
-            break;
-        }
-    }
-    rows
+/// How much of each card is shown.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Extent {
+    /// All of it.
+    Whole,
+    /// All of those that need a person, two lines of the others.
+    Urgent,
+    /// Two lines.
+    Brief,
 }
 
-fn card_at(model: &Model, width: u16, place: usize) -> Vec<Line<'static>> {
-    let agent = model.list.nth(place).and_then(|id| Some((id, model.picture.agent(id)?)));
-    agent.map_or_else(Vec::new, |(id, agent)| card(model, width, id, agent))
+/// Lines of a card that is not shown whole.
+const BRIEF: usize = 2;
+
+fn card_at(model: &Model, width: u16, place: usize, extent: Extent) -> Vec<Line<'static>> {
+    let Some((id, standing)) = model.list.at(place) else { return Vec::new() };
+    let Some(agent) = model.picture.agent(id) else { return Vec::new() };
+    let mut lines = card(model, width, id, agent);
+    if extent == Extent::Brief || (extent == Extent::Urgent && standing.call.is_none()) {
+        lines.truncate(BRIEF);
+    }
+    lines
+}
+
+/// The fullest cards that all fit, and the rows they take together; none: they never do.
+fn fitting(model: &Model, area: Rect) -> Option<(Extent, usize)> {
+    let height = usize::from(area.height);
+    if model.list.len() > height {
+        return None; // most of ten thousand cards are never made
+    }
+    [Extent::Whole, Extent::Urgent, Extent::Brief].into_iter().find_map(|extent| {
+        let lines = |place| card_at(model, area.width, place, extent).len();
+        let rows = (0..model.list.len()).map(lines).sum();
+        (rows <= height).then_some((extent, rows))
+    })
 }
 
 /// The first of the cards up to the one at `last` that still fit into the pane together with it.
@@ -126,7 +146,7 @@ fn first_beside(model: &Model, last: usize, area: Rect) -> usize {
     let mut first = last;
     let mut used = 0;
     for place in (0..=last).rev() {
-        used += card_at(model, area.width, place).len();
+        used += card_at(model, area.width, place, Extent::Whole).len();
         if used > usize::from(area.height) {
             break;
         }
@@ -135,9 +155,12 @@ fn first_beside(model: &Model, last: usize, area: Rect) -> usize {
     first
 }
 
-/// The first card to draw: the first of all, until somebody moves about.
+/// The first card to draw: the first of all, unless somebody moves about among more than fit.
 pub fn top(model: &Model, area: Rect) -> usize {
     let Some(last) = model.list.len().checked_sub(1).filter(|_| model.touched) else { return 0 };
+    if fitting(model, area).is_some() {
+        return 0;
+    }
     let most = first_beside(model, last, area);
     let place = model.selected.as_ref().and_then(|id| model.list.place(id));
     let Some(at) = place else { return model.list_top.min(most) };
@@ -164,18 +187,18 @@ pub fn draw(canvas: &mut Canvas<'_>, model: &Model, parts: &Parts) {
         title(canvas, model, parts.list_title, 0..0);
         return agents::nobody(canvas, model, area);
     }
-    let rows = rows(model, area.width, height);
-    let fit = rows <= height;
-    if !fit && !model.touched {
+    let fitting = fitting(model, area);
+    if fitting.is_none() && !model.touched {
         return zones::draw(canvas, model, parts);
     }
-    // They stand apart only where all of them still fit.
-    let gap = usize::from(rows + model.list.len() - 1 <= height);
+    let (extent, rows) = fitting.unwrap_or((Extent::Whole, height));
+    // They stand apart only where all of them still fit, whole.
+    let gap = usize::from(extent == Extent::Whole && rows + model.list.len() - 1 <= height);
     let top = model.list_top.min(model.list.len() - 1);
     let mut row = 0;
     let mut end = top;
     while end < model.list.len() {
-        let card = card_at(model, area.width, end);
+        let card = card_at(model, area.width, end, extent);
         // A card is never cut in two, unless it is the only one.
         if row > 0 && row + card.len() > height {
             break;
@@ -209,9 +232,11 @@ pub fn title(canvas: &mut Canvas<'_>, model: &Model, area: Rect, seen: Range<usi
         let room = usize::from(area.width).saturating_sub(found.len() + 15).max(8);
         let filter = shown::cut(&filter, room, model.look.glyphs.end());
         if hidden > 0 {
+            let short = format!("! {hidden} hidden · {found}");
             said.extend([
                 format!("{} · {found} · {filter}", agents::hidden(model)),
-                format!("! {hidden} hidden · {found}"),
+                format!("{short} · {filter}"),
+                short,
             ]);
         }
         said.extend([format!("{found} · {filter}"), found]);

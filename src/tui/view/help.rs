@@ -22,6 +22,7 @@ const TOGETHER: &[(&[&str], &str)] = &[
     (&["top", "end"], "top, end"),
     (&["next", "previous"], "needs you: next, last"),
     (&["room", "clashes", "activity"], "room, clashes, activity"),
+    (&["sort", "reverse"], "next order, reversed"),
     (&["quit", "quit-always"], "quit"),
 ];
 

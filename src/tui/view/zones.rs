@@ -10,10 +10,13 @@ use crate::picture::Agent;
 use crate::tui::list::{Presence, Standing};
 use crate::tui::model::Model;
 use crate::wire::id::AgentId;
+use crate::wire::pulse::Availability;
 use crate::{hint, shown, words};
 
 /// Columns in which an age stands at the right.
 const AGE: usize = 6;
+/// The same in a pane below 40 columns.
+const AGE_NARROW: usize = 5;
 
 /// Draws the zones over the rule's row and the list's.
 pub fn draw(canvas: &mut Canvas<'_>, model: &Model, parts: &Parts) {
@@ -41,8 +44,8 @@ pub fn draw(canvas: &mut Canvas<'_>, model: &Model, parts: &Parts) {
     }
     cards::title(canvas, model, Rect { y: area.y + y, height: 1, ..area }, 0..model.list.len());
     y += 1;
-    for id in &zones.working {
-        canvas.line(area, y, &working(model, id, names, area));
+    for id in zones.working.iter().chain(&zones.others) {
+        canvas.line(area, y, &one(model, id, names, area));
         y += 1;
     }
     if let Some(said) = zones.rest(usize::from(area.width)) {
@@ -62,7 +65,9 @@ struct Zones<'a> {
     more_yours: usize,
     /// In sight because they work.
     working: Vec<&'a AgentId>,
-    /// Everybody else: at work, free, said something too long ago, not here, something else.
+    /// Everybody else, where there is a row for each.
+    others: Vec<&'a AgentId>,
+    /// Everybody else where there is not: at work, free, said something too long ago, not here, something else.
     rest: [usize; 5],
 }
 
@@ -77,26 +82,27 @@ impl<'a> Zones<'a> {
         let pins = if calling.len() > most { most.saturating_sub(1) } else { calling.len() };
         let (pinned, more) = if most == 0 { (&[][..], &[][..]) } else { calling.split_at(pins) };
         let without_row = most == 0;
-        let at_work = || model.list.iter().filter(|(_, standing)| standing.presence == Presence::Working);
         let left = rows.saturating_sub(pinned.len() + usize::from(!more.is_empty()) + 1);
         let counted = |standing: &Standing| without_row || standing.call.is_none();
-        let all_at_work = at_work().take(left + 1).count();
+        let works = |standing: &Standing| standing.presence == Presence::Working;
+        let at_work = || model.list.iter().filter(|(_, standing)| works(standing));
+        let idle = || model.list.iter().filter(|(_, standing)| !works(standing) && counted(standing));
+        let (mut working, mut others) = (ids(at_work().take(left + 1)), ids(idle().take(left + 1)));
         let mut rest = [0; 5];
-        for (_, standing) in model.list.iter().filter(|(_, standing)| counted(standing)) {
-            rest[standing.presence as usize] += 1;
+        // One line sums the rest, unless there is a row for each.
+        if working.len() + others.len() > left {
+            others.clear();
+            working.truncate(left.saturating_sub(1));
+            for (_, standing) in at_work().skip(working.len()).filter(|(_, s)| counted(s)).chain(idle()) {
+                rest[standing.presence as usize] += 1;
+            }
         }
-        // Without a line for the rest there is one more row, if nobody but those at work would stand in it.
-        let fits = all_at_work <= left && rest[1..].iter().all(|count| *count == 0);
-        let working: Vec<(&AgentId, Standing)> =
-            at_work().take(if fits { left } else { left.saturating_sub(1) }).collect();
-        let told = working.iter().filter(|(_, standing)| counted(standing)).count();
-        rest[Presence::Working as usize] -= told;
-        let ids = |of: &[(&'a AgentId, Standing)]| of.iter().map(|(id, _)| *id).collect();
         Self {
-            pinned: ids(pinned),
+            pinned: ids(pinned.iter().copied()),
             more: more.len(),
             more_yours: more.iter().filter(|(_, standing)| standing.needs_you).count(),
-            working: ids(&working),
+            working,
+            others,
             rest,
         }
     }
@@ -114,7 +120,10 @@ impl<'a> Zones<'a> {
                 .collect();
             format!(" + {}", parts.join(" · "))
         };
-        let mut said = vec![told(["working", "idle or online", "stale", "not here", "otherwise"])];
+        let mut said = vec![
+            told(["working", "idle or online", "stale", "not here", "otherwise"]),
+            told(["working", "free", "stale", "not here", "other"]),
+        ];
         match self.rest[0] {
             0 => {}
             working if working == all => {}
@@ -125,11 +134,15 @@ impl<'a> Zones<'a> {
     }
 }
 
-/// Columns of the names in both zones.
+fn ids<'a>(of: impl Iterator<Item = (&'a AgentId, Standing)>) -> Vec<&'a AgentId> {
+    of.map(|(id, _)| id).collect()
+}
+
+/// Columns of the names in all zones.
 fn names(model: &Model, zones: &Zones<'_>, area: Rect) -> usize {
-    let all = zones.pinned.iter().chain(&zones.working);
+    let all = zones.pinned.iter().chain(&zones.working).chain(&zones.others);
     let widest = all.map(|id| shown::width(&text(model, id.as_str()))).max().unwrap_or(0);
-    widest.min((usize::from(area.width) / 3).max(8))
+    widest.min((usize::from(area.width) / 2).max(8))
 }
 
 /// Who needs a person, and for what.
@@ -137,7 +150,8 @@ fn pinned(model: &Model, id: &AgentId, names: usize, area: Rect) -> Line<'static
     let theme = &model.look.theme;
     let end = model.look.glyphs.end();
     let Some(agent) = model.picture.agent(id) else { return Line::default() };
-    let room = usize::from(area.width).saturating_sub(2 + names + 3);
+    let gap = if area.width < 40 { 2 } else { 3 };
+    let room = usize::from(area.width).saturating_sub(2 + names + gap);
     let (said, style) = match &agent.pulse.run_failure {
         Some(failure) if model.fails(agent) => (text(model, &hint::title(failure)), theme.error),
         _ => (at(model, agent, room), theme.text),
@@ -145,26 +159,42 @@ fn pinned(model: &Model, id: &AgentId, names: usize, area: Rect) -> Line<'static
     Line::from(vec![
         mark(model, id, agent),
         Span::raw(" "),
-        Span::styled(pad(&shown::cut_middle(&text(model, id.as_str()), names, end), names + 3), theme.focus),
+        Span::styled(
+            pad(&shown::cut_middle(&text(model, id.as_str()), names, end), names + gap),
+            theme.focus,
+        ),
         Span::styled(shown::cut(&said, room, end).into_owned(), style),
     ])
 }
 
-/// Who works, since when, at what.
-fn working(model: &Model, id: &AgentId, names: usize, area: Rect) -> Line<'static> {
+/// What one agent does, and since when; what it says of itself, unless that is what its zone is about.
+fn one(model: &Model, id: &AgentId, names: usize, area: Rect) -> Line<'static> {
     let theme = &model.look.theme;
     let end = model.look.glyphs.end();
     let Some(agent) = model.picture.agent(id) else { return Line::default() };
     let claim = model.picture.claim(agent, model.now());
-    let room = usize::from(area.width).saturating_sub(2 + names + AGE + 1);
-    let doing = text(model, &agent.pulse.doing);
-    let doing = if doing.is_empty() { at(model, agent, room) } else { doing };
+    let wide = if area.width < 40 { AGE_NARROW } else { AGE };
+    let room = usize::from(area.width).saturating_sub(2 + names + wide + 1);
+    let works = *claim.availability == Availability::Working && !claim.past;
+    let quiet = claim.past || claim.absent;
+    let body = if quiet { theme.muted } else { theme.text };
+    let mut said = text(model, &agent.pulse.doing);
+    if said.is_empty() {
+        said = at(model, agent, room);
+    }
+    if !works {
+        let doubt = if claim.stale { " ?" } else { "" };
+        let gap = if said.is_empty() { "" } else { " · " };
+        said = format!("{}{said}", text(model, &format!("{}{doubt}{gap}", words::claim(&claim))));
+    }
+    let sign = if claim.past { theme.muted } else { theme.availability(claim.availability) };
+    let name = if claim.absent { theme.muted } else { theme.focus };
     Line::from(vec![
-        Span::styled(words::glyph(claim.availability), theme.availability(claim.availability)),
+        Span::styled(words::glyph(claim.availability), sign),
         Span::raw(" "),
-        Span::styled(pad(&shown::cut_middle(&text(model, id.as_str()), names, end), names), theme.focus),
-        Span::styled(format!("{:>AGE$} ", words::age(claim.age)), theme.muted),
-        Span::styled(shown::cut(&doing, room, end).into_owned(), theme.text),
+        Span::styled(pad(&shown::cut_middle(&text(model, id.as_str()), names, end), names), name),
+        Span::styled(format!("{:>wide$} ", words::age(claim.age)), theme.muted),
+        Span::styled(shown::cut(&said, room, end).into_owned(), body),
     ])
 }
 

@@ -9,7 +9,7 @@ use super::{counted, mark_style, tense};
 use crate::conflict::Act;
 use crate::shown;
 use crate::tui::clashes::{Row, Section};
-use crate::tui::model::{Layout, Model};
+use crate::tui::model::Model;
 use crate::tui::view::text;
 use crate::warning;
 use crate::words;
@@ -36,8 +36,7 @@ pub fn block(model: &Model, place: usize, air: bool, width: u16) -> Vec<Line<'st
     if let Some(heading) = heading.filter(|_| before != Some(row.section())) {
         out.push(Line::from(Span::styled(format!(" {heading}"), theme.muted)));
     }
-    // In a side pane that nobody uses a bar would mean nothing.
-    let bar = place == model.clashes.place() && (model.touched || model.layout() != Layout::Cards);
+    let bar = place == model.clashes.place();
     out.extend(lines(model, row, bar, usize::from(width)));
     out
 }
