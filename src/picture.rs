@@ -520,12 +520,40 @@ mod tests {
     #[test]
     fn a_new_picture_after_an_outage_brings_what_happened_meanwhile_once() {
         let mut p = Picture::new("website-v2");
+        let snapshot = |seq: u64| json!({"news": "snapshot", "seq": seq, "pulses": [pulse("a", "idle", "13:59:00", false)]});
+        let frame = |seq: u64, at: &str, name: &str| json!({"type": "pulse", "seq": seq, "at": time(at), "pulse": pulse(name, "idle", at, false)});
+        let gone = json!({"type": "gone", "seq": 5, "at": time("14:02:30"), "agent_id": "acme/b"});
+        live(&mut p, "14:00:00", "14:00:00", 3, false);
+        p.apply(heard("14:00:00", snapshot(3)));
+        p.apply(heard("14:00:00", json!({"news": "recent", "events": [frame(3, "13:59:00", "a")]})));
+        p.apply(heard("14:01:00", json!({"news": "lost", "why": "reset", "retry_in": 1})));
+        assert_eq!(p.heard_until(), Some(time("14:01:00")));
+        live(&mut p, "14:03:00", "14:03:00", 5, false);
+        p.apply(heard("14:03:00", snapshot(5)));
+        let recent = [frame(3, "13:59:00", "a"), frame(4, "14:02:00", "b"), gone];
+        p.apply(heard("14:03:00", json!({"news": "recent", "events": recent})));
+        assert_eq!(p.heard_until(), None);
+        let told: Vec<&str> = p
+            .log()
+            .map(|h| match h {
+                Happening::Reported { after, .. } => after.agent_id.name(),
+                Happening::Alike { .. } => "alike",
+                Happening::Gone { .. } => "gone",
+                Happening::Outage { .. } => "outage",
+                Happening::Unknown { .. } => "unknown",
+                Happening::Clock { .. } => "clock",
+                Happening::Clash { .. } | Happening::ClashOver(_) => "clash",
+            })
+            .collect();
+        assert_eq!(told, ["a", "outage", "b", "gone"]);
+    }
+
+    #[test]
+    fn a_new_picture_amid_a_connection_brings_what_was_left_out_once() {
+        let mut p = Picture::new("website-v2");
+        let snapshot = |seq: u64| json!({"news": "snapshot", "seq": seq, "pulses": [pulse("a", "idle", "13:59:00", false)]});
         let at = |seq: u64| format!("14:00:0{seq}");
-        // Each says something else than the one before.
-        let said =
-            |seq: u64| pulse("a", if seq.is_multiple_of(2) { "idle" } else { "online" }, &at(seq), false);
-        let snapshot = |seq: u64| json!({"news": "snapshot", "seq": seq, "pulses": [said(seq)]});
-        let frame = |seq: u64| json!({"type": "pulse", "seq": seq, "at": time(&at(seq)), "pulse": said(seq)});
+        let frame = |seq: u64| json!({"type": "pulse", "seq": seq, "at": time(&at(seq)), "pulse": pulse("a", ["idle", "online", "working"][usize::try_from(seq % 3).unwrap()], &at(seq), false)});
         live(&mut p, "14:00:00", "14:00:00", 1, false);
         p.apply(heard("14:00:00", snapshot(1)));
         p.apply(heard("14:00:00", json!({"news": "recent", "events": [frame(1)]})));

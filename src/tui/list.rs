@@ -4,10 +4,8 @@
 //! goes, or the order or the filter asks for what was reported. What of it is drawn is found by place.
 
 use std::cmp::Reverse;
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 use std::ops::Range;
-
-use chrono::TimeDelta;
 
 use super::filter::Filter;
 use super::model::Model;
@@ -17,8 +15,6 @@ use crate::wire::Time;
 use crate::wire::id::{AgentId, is_slug};
 use crate::wire::pulse::{Availability, Pulse};
 
-/// Claims get old at their own times; this is soon enough to see it.
-const SOON: TimeDelta = TimeDelta::milliseconds(250);
 /// The place of an agent that is not shown.
 const NOWHERE: u32 = u32::MAX;
 
@@ -224,8 +220,9 @@ pub struct List {
     looked: Option<u64>,
     conflicts: u64,
     owner: Option<String>,
-    /// When a claim gets old next.
-    ages: Option<Time>,
+    /// When each member's claim gets old, if it still does; and the same by time.
+    gets_old: Vec<Option<Time>>,
+    ages: BTreeSet<(Time, u32)>,
 }
 
 /// What there is to do about what has happened.
@@ -369,9 +366,6 @@ impl List {
 
     fn due(&mut self, model: &Model) -> Due {
         let Some(looked) = self.looked.filter(|_| self.owner == model.owner) else { return Due::Enrol };
-        if self.ages.is_some_and(|at| at <= model.now()) {
-            return Due::Enrol;
-        }
         let Some(touched) = model.picture.touched(looked) else { return Due::Enrol };
         let mut due = Due::Nothing;
         if self.filter.meets() && self.conflicts != model.picture.conflicts_version()
@@ -379,7 +373,9 @@ impl List {
         {
             due = Due::Arrange;
         }
-        for id in touched {
+        let old: Vec<u32> = self.ages.range(..=(model.now(), u32::MAX)).map(|(_, member)| *member).collect();
+        let old: Vec<AgentId> = old.into_iter().map(|member| self.members[member as usize].clone()).collect();
+        for id in touched.chain(&old) {
             due = due.max(self.look_at(model, id));
             if due == Due::Enrol {
                 break;
@@ -410,11 +406,19 @@ impl List {
         let was = std::mem::replace(&mut self.standing[member], Standing::of(model, agent));
         let is = self.standing[member];
         self.needing = self.needing + usize::from(is.needs_you) - usize::from(was.needs_you);
-        self.ages = self.ages.into_iter().chain(gets_old(model, agent)).min();
+        self.follow_age(member, gets_old(model, agent));
         let shown = self.places[member] != NOWHERE && self.kept.as_ref() != Some(id);
         let sorts = self.order == Order::NeedsYou && was.urgency() != is.urgency();
         let filtered = !self.filter.is_empty() && self.filter.matches_agent(model, agent) != shown;
         if sorts || filtered || self.moves(member, &agent.pulse) { Due::Arrange } else { Due::Nothing }
+    }
+
+    fn follow_age(&mut self, member: usize, at: Option<Time>) {
+        let number = u32::try_from(member).unwrap_or(NOWHERE);
+        if let Some(was) = std::mem::replace(&mut self.gets_old[member], at) {
+            self.ages.remove(&(was, number));
+        }
+        self.ages.extend(at.map(|at| (at, number)));
     }
 
     fn member(&self, id: &AgentId) -> Option<usize> {
@@ -428,7 +432,7 @@ impl List {
         self.standing.clear();
         self.widest = (0, 0);
         self.owner.clone_from(&model.owner);
-        self.ages = None;
+        self.gets_old.clear();
         let wide = |text: &str| if is_slug(text) { text.len() } else { shown::width(&shown::line(text)) };
         for (id, agent) in model.picture.agents() {
             let name = wide(id.name());
@@ -436,9 +440,9 @@ impl List {
             self.widest = (self.widest.0.max(name), self.widest.1.max(owner + name));
             self.members.push(id.clone());
             self.standing.push(Standing::of(model, agent));
-            self.ages = self.ages.into_iter().chain(gets_old(model, agent)).min();
+            self.gets_old.push(gets_old(model, agent));
         }
-        self.ages = self.ages.map(|at| at.max(model.now() + SOON));
+        self.ages = self.gets_old.iter().zip(0..).filter_map(|(at, member)| Some(((*at)?, member))).collect();
         self.needing = self.standing.iter().filter(|standing| standing.needs_you).count();
         // Who was selected and shown may stay.
         self.places = vec![NOWHERE; self.members.len()];

@@ -147,7 +147,7 @@ pub fn draw(model: &Model, buffer: &mut Buffer) -> Option<TimeDelta> {
         match (model.view, model.pane, model.layout()) {
             (View::Clashes, ..) => {
                 clashes::draw(&mut canvas, model, &parts);
-                canvas.lasts(TimeDelta::seconds(1)); // its many ages and countdowns are not followed one by one
+                canvas.lasts(TimeDelta::minutes(1)); // it tells times, and for how long what is over is remembered
             }
             (_, Pane::Open, _) => agent::draw(&mut canvas, model, &parts),
             (View::Activity, ..) => activity::draw(&mut canvas, model, &parts),
