@@ -378,6 +378,48 @@ fn what_the_filter_hides_and_needs_you_is_counted() {
 }
 
 #[test]
+fn one_filter_restricts_every_view() {
+    let mut m = website();
+    press(&mut m, "2/o:lumen b:fix/\r");
+    let clashes = text(&mut m, 120, 32);
+    assert!(clashes.contains("─ Clashes · o:lumen b:fix/ ─"), "{clashes}");
+    assert!(clashes.contains("lumen/fixer changes src/auth/login.rs"), "one of the two is enough: {clashes}");
+    press(&mut m, "4");
+    let told = text(&mut m, 120, 32);
+    let lines = |told: &str| -> Vec<String> {
+        told.lines().filter(|l| l.get(3..4) == Some(":")).map(str::to_owned).collect()
+    };
+    assert!(told.contains(" · o:lumen b:fix/ ─"), "{told}");
+    assert!(!lines(&told).is_empty() && lines(&told).iter().all(|l| l.contains("lumen/fixer")), "{told}");
+    press(&mut m, "1");
+    assert_eq!(listed(&m), ["lumen/fixer"]);
+    // What lets nothing through says so in each view, and one key shows all again, where it is pressed.
+    for (view, what) in [
+        ("2", "No clash, risk or note matches zzz. Esc shows all."),
+        ("4", "No event matches zzz. Esc shows all."),
+    ] {
+        press(&mut m, &format!("{view}/"));
+        stroke(&mut m, KeyCode::Char('u'), KeyModifiers::CONTROL);
+        press(&mut m, "zzz\r");
+        let nothing = text(&mut m, 120, 32);
+        assert!(nothing.contains(what), "{nothing}");
+        let here = m.view;
+        press(&mut m, "\u{1b}");
+        let all = text(&mut m, 120, 32);
+        assert!(m.view == here && all.contains("acme/builder") && !all.contains("zzz"), "{all}");
+    }
+    // What somebody else said meanwhile is taken in.
+    press(&mut m, "2/s:idle\r");
+    assert!(text(&mut m, 120, 32).contains("No clash"), "both are at work");
+    let mut says = pulse("lumen/fixer", "idle", 0, json!({"branch": "fix/login-redirect"}));
+    says["intent"] = json!({"kind": "change", "paths": ["src/auth/login.rs"], "areas": [],
+        "expires_at": "2026-11-30T15:00:00Z"});
+    report(&mut m, &says);
+    let now = text(&mut m, 120, 32);
+    assert!(now.contains("acme/builder is about to remove src/auth/**"), "{now}");
+}
+
+#[test]
 fn whoever_is_looked_at_stays_though_the_filter_no_longer_lets_it_through() {
     let mut m = website();
     press(&mut m, "/s:working\rGk");

@@ -4,8 +4,8 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
+use super::model::Model;
 use crate::conflict::{Act, Conflict, ENDED_FOR, Ended, Group, Level, grouped};
-use crate::picture::Picture;
 use crate::wire::Time;
 use crate::wire::id::AgentId;
 
@@ -141,8 +141,18 @@ pub struct Rows {
     held: bool,
     /// Many whose members are shown.
     unfolded: BTreeSet<Id>,
-    /// What they were made of, and the times between which they stay so; `None`: to be made.
-    made: Option<(u64, Time, Option<Time>)>,
+    /// What they were made of; `None`: to be made.
+    made: Option<Made>,
+}
+
+/// What the rows were made of, and the times between which they stay so.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Made {
+    version: u64,
+    from: Time,
+    until: Option<Time>,
+    /// The filter, and how often an agent had changed, which may be another for it.
+    filter: Option<(String, u64)>,
 }
 
 /// So far is looked for a neighbour that is still there.
@@ -207,16 +217,23 @@ impl Rows {
     /// Makes the rows anew where something has changed by `now`, the room's time. The selection stays with what it
     /// is about: it follows it into what has ended; where that is gone too, it goes to the next row below that is
     /// still there, else above. Returns where the row at `top` stands now.
-    pub(super) fn keep(&mut self, picture: &Picture, now: Time, top: usize) -> usize {
+    pub(super) fn keep(&mut self, model: &Model, top: usize) -> usize {
+        let (picture, filter, now) = (&model.picture, model.list.filter(), model.now());
         let version = picture.conflicts_version();
-        let holds = |(made, from, until): (u64, Time, Option<Time>)| {
-            made == version && from <= now && until.is_none_or(|until| now < until)
+        let key = (!filter.is_empty()).then(|| (filter.text().to_owned(), picture.touches()));
+        let holds = |made: &Made| {
+            let lasts = made.from <= now && made.until.is_none_or(|until| now < until);
+            made.version == version && lasts && made.filter == key
         };
-        if self.made.is_some_and(holds) {
+        if self.made.as_ref().is_some_and(holds) {
             return top;
         }
-        let conflicts = picture.conflicts(now);
-        let ended: Vec<&Arc<Ended>> = picture.ended(now).collect();
+        let mut conflicts = picture.conflicts(now);
+        conflicts.retain(|conflict| filter.is_empty() || filter.matches_conflict(model, conflict));
+        let ended = picture.ended(now);
+        let ended: Vec<&Arc<Ended>> = ended
+            .filter(|ended| filter.is_empty() || filter.matches_conflict(model, &ended.conflict))
+            .collect();
         let ends = conflicts.iter().map(|conflict| conflict.until());
         let until = ends.chain(ended.iter().map(|ended| ended.at + ENDED_FOR)).filter(|at| *at > now).min();
         let mut rows = Vec::with_capacity(conflicts.len() + ended.len());
@@ -236,7 +253,7 @@ impl Rows {
             }
         }
         let old = std::mem::replace(&mut self.all, rows);
-        self.made = Some((version, now, until));
+        self.made = Some(Made { version, from: now, until, filter: key });
         self.unfolded.retain(|id| self.all.iter().any(|row| row.is(id)));
         let place = |row: &Row| {
             let id = row.id();

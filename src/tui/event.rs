@@ -9,9 +9,29 @@ use crate::warning;
 use crate::wire::id::AgentId;
 use crate::wire::pulse::Pulse;
 
-/// What the Activity lists, the newest first. What was caught up with after an outage stands below its rule, and a
-/// clash that stood already on the first look among what the room remembers of its time.
+/// What the Activity lists, the newest first: all that the filter lets through.
 pub fn listed(model: &Model) -> impl Iterator<Item = &Entry> {
+    all(model).filter(|entry| matches(model, &entry.happening))
+}
+
+/// Whether the filter lets an event through. The times in which nothing was heard always count.
+fn matches(model: &Model, happening: &Happening) -> bool {
+    let filter = model.list.filter();
+    match happening {
+        _ if filter.is_empty() => true,
+        Happening::Reported { after: pulse, .. } | Happening::Alike { pulse, .. } => {
+            filter.matches_pulse(model, pulse)
+        }
+        Happening::Clash { clash, .. } => filter.matches_conflict(model, clash),
+        Happening::ClashOver(ended) => filter.matches_conflict(model, &ended.conflict),
+        Happening::Outage { .. } => true,
+        Happening::Gone { .. } | Happening::Unknown { .. } | Happening::Clock { .. } => false,
+    }
+}
+
+/// Everything that happened, the newest first. What was caught up with after an outage stands below its rule, and a
+/// clash that stood already on the first look among what the room remembers of its time.
+pub fn all(model: &Model) -> impl Iterator<Item = &Entry> {
     let mut entries: Vec<&Entry> = model.picture.entries().collect();
     for from in (0..entries.len()).rev() {
         let entry = entries[from];

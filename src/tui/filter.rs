@@ -5,14 +5,15 @@
 //! be found. Every text is a filter: a term that means nothing restricts nothing, and [`Filter::fault`] says so.
 
 use std::borrow::Cow;
+use std::sync::Arc;
 
 use unicode_normalization::UnicodeNormalization;
 
 use super::model::Model;
-use crate::conflict::Level;
+use crate::conflict::{Conflict, Level};
 use crate::pattern::{Overlap, Pattern};
 use crate::picture::Agent;
-use crate::wire::pulse::Availability;
+use crate::wire::pulse::{Availability, Pulse};
 use crate::{hint, shown};
 
 /// What restricts the agents, as it was typed and as it was understood.
@@ -143,6 +144,22 @@ impl Filter {
     /// Whether an agent of the model's picture is let through.
     pub fn matches_agent(&self, model: &Model, agent: &Agent) -> bool {
         self.terms.iter().all(|term| term.test.holds(model, agent) != term.inverted)
+    }
+}
+
+impl Filter {
+    /// Whether what an agent said at some time is let through; its state is the one of now.
+    pub fn matches_pulse(&self, model: &Model, pulse: &Arc<Pulse>) -> bool {
+        if self.is_empty() {
+            return true;
+        }
+        let failed = model.picture.agent(&pulse.agent_id).and_then(|agent| agent.failed);
+        self.matches_agent(model, &Agent { pulse: Arc::clone(pulse), failed })
+    }
+
+    /// Whether one of two that are, or were, in each other's way is let through.
+    pub fn matches_conflict(&self, model: &Model, conflict: &Conflict) -> bool {
+        conflict.parties().into_iter().any(|party| self.matches_pulse(model, &party.pulse))
     }
 }
 

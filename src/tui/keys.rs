@@ -205,7 +205,7 @@ pub const TABLE: &[Binding] = &[
     bind!("open", [named(KeyCode::Enter), key('l'), named(KeyCode::Right)], Open, ROOM, Row, Some(("open", "open")), "open the agent", Look),
     bind!("open", [named(KeyCode::Enter), key('l'), named(KeyCode::Right)], Open, CLASHES, Row, Some(("both agents", "both")), "open the clash", Look),
     bind!("open", [named(KeyCode::Enter), key('l'), named(KeyCode::Right)], Open, ACTIVITY, Row, Some(("agent", "agent")), "open the agent", Look),
-    bind!("filter", [key('/')], Filter, ROOM, List, Some(("filter", "filter")), "filter, like s:idle", List),
+    bind!("filter", [key('/')], Filter, EVERYWHERE, List, Some(("filter", "filter")), "filter, like s:idle", List),
     bind!("sort", [key('s')], Sort, ROOM, List, None, "sort: next order", List),
     bind!("reverse", [key('S')], Reverse, ROOM, List, None, "reverse the order", List),
     bind!("group", [key('o')], Group, ROOM, List, None, "group: next headings", List),

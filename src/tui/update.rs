@@ -208,10 +208,10 @@ fn back(model: &mut Model) {
         model.pane = Pane::List;
     } else if model.view == View::Clashes && clashes::fold_up(model) {
         // What was unfolded is a level of its own.
-    } else if model.view != View::Room {
-        show(model, View::Room);
     } else if !model.list.filter().is_empty() {
         model.list.filter_by(Filter::default());
+    } else if model.view != View::Room {
+        show(model, View::Room);
     } else {
         model.touched = false;
         model.list_top = 0;

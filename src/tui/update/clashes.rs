@@ -50,8 +50,9 @@ pub fn fold_up(model: &mut Model) -> bool {
 /// The rows are as the picture is, the selection on what it was on, and in sight.
 pub fn keep_in_sight(model: &mut Model) {
     let was = model.clashes.chosen().map(Row::id);
-    let now = model.now();
-    model.clash_top = model.clashes.keep(&model.picture, now, model.clash_top);
+    let mut rows = std::mem::take(&mut model.clashes);
+    model.clash_top = rows.keep(model, model.clash_top);
+    model.clashes = rows;
     // The eye falls on what needs its owner, unless somebody looks at something.
     let free = !model.clashes.is_held() && model.clashes.chosen().is_some_and(|row| row.over.is_some());
     if (was.is_none() || free)

@@ -2,7 +2,7 @@
 
 use crossterm::event::{KeyCode, KeyEvent, KeyEventKind, KeyModifiers};
 
-use super::{Effect, keep_in_sight, room};
+use super::{Effect, keep_in_sight, step};
 use crate::tui::entry::Entry;
 use crate::tui::filter::Filter;
 use crate::tui::model::{Model, Typing};
@@ -36,7 +36,7 @@ pub fn press(model: &mut Model, key: KeyEvent) -> Option<Effect> {
         KeyCode::Enter => model.typing = None,
         KeyCode::Up | KeyCode::Down => {
             model.touched = true;
-            room::step(model, if key.code == KeyCode::Up { -1 } else { 1 }, false);
+            step(model, if key.code == KeyCode::Up { -1 } else { 1 }, false);
             if let Some(typing) = &mut model.typing {
                 typing.before.clone_from(&model.selected);
             }

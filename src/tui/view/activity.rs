@@ -4,7 +4,7 @@ use ratatui::style::{Modifier, Style};
 use ratatui::text::{Line, Span};
 
 use super::paint::Canvas;
-use super::{Parts, as_of, pad, text};
+use super::{Parts, as_of, filtered, nothing_matches, pad, text};
 use crate::change::{self, Change};
 use crate::picture::{Entry, Happening};
 use crate::shown;
@@ -31,6 +31,7 @@ pub fn draw(canvas: &mut Canvas<'_>, model: &Model, parts: &Parts) {
         let since = if width < COLUMNS_FROM { "since" } else { "since you opened it" };
         title.push(Span::styled(format!(" · {since} {at}"), theme.muted));
     }
+    title.push(Span::styled(filtered(model), theme.muted));
     let newer = all[..first].iter().filter(|block| event::is_selectable(block.entry)).count();
     let right = if newer > 0 { format!("{newer} newer above") } else { "newest first".into() };
     let right = Line::from(Span::styled(right, theme.muted));
@@ -46,7 +47,11 @@ pub fn draw(canvas: &mut Canvas<'_>, model: &Model, parts: &Parts) {
         let since = model.picture.opened().map_or_else(String::new, |at| {
             format!(" since you opened it at {}", model.look.zone.near(at, model.now()))
         });
-        let said = format!("Nothing has changed{since}. What changes is told here as it happens.");
+        let said = if model.list.filter().is_empty() {
+            format!("Nothing has changed{since}. What changes is told here as it happens.")
+        } else {
+            nothing_matches(model, "event")
+        };
         let said = shown::wrap(&said, usize::from(width.saturating_sub(2)));
         let lines = said.into_iter().map(|part| Line::from(Span::styled(format!(" {part}"), theme.muted)));
         return canvas.lines(parts.list, &lines.collect::<Vec<_>>(), 0);

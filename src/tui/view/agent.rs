@@ -111,7 +111,7 @@ fn own_activity(model: &Model, id: &AgentId, width: usize) -> Vec<Line<'static>>
         Happening::ClashOver(ended) => ended.conflict.parties().iter().any(|party| party.id() == id),
         _ => false,
     };
-    let told = event::listed(model).map(|entry| &entry.happening).filter(concerns);
+    let told = event::all(model).map(|entry| &entry.happening).filter(concerns);
     let mut lines: Vec<Line<'static>> = told.filter_map(|one| activity::line(model, one)).collect();
     if !lines.is_empty() {
         let title = "─ Activity ";

@@ -9,7 +9,7 @@ use ratatui::style::Style;
 use ratatui::text::{Line, Span};
 
 use super::paint::Canvas;
-use super::{Parts, as_of, text};
+use super::{Parts, as_of, filtered, nothing_matches, text};
 use crate::conflict::{FILES_COUNT_FOR, Level};
 use crate::shown;
 use crate::tui::clashes::Row;
@@ -90,7 +90,8 @@ fn list(canvas: &mut Canvas<'_>, model: &Model, parts: &Parts) {
         beyond(model, end).into_iter().find(|beyond| shown::width(beyond) <= room).unwrap_or_default();
     let room = room.saturating_sub(shown::width(&beyond) + 3);
     let counts = counts(model).into_iter().find(|counts| shown::width(counts) <= room).unwrap_or_default();
-    let title = Line::from(vec![Span::styled(name, focus), Span::styled(beyond, theme.muted)]);
+    let title = vec![Span::styled(name, focus), Span::styled(beyond + &filtered(model), theme.muted)];
+    let title = Line::from(title);
     canvas.rule(parts.list_title, 0, &title, &Line::from(Span::styled(counts, theme.muted)));
 }
 
@@ -196,7 +197,8 @@ pub fn detail(model: &Model, area: Rect) -> Vec<Line<'static>> {
 fn nothing(canvas: &mut Canvas<'_>, model: &Model, parts: &Parts) {
     let theme = &model.look.theme;
     let width = canvas.area().width;
-    let title = Line::from(Span::styled(format!("Clashes{}", as_of(model)), theme.focus));
+    let name = Span::styled(format!("Clashes{}", as_of(model)), theme.focus);
+    let title = Line::from(vec![name, Span::styled(filtered(model), theme.muted)]);
     let bottom = [parts.list, parts.detail].map(Rect::bottom).into_iter().max().unwrap_or(0);
     canvas.rule(Rect { x: 0, y: 1, width, height: 1 }, 0, &title, &Line::default());
     let now = model.now();
@@ -230,10 +232,15 @@ fn nothing(canvas: &mut Canvas<'_>, model: &Model, parts: &Parts) {
             theme.muted,
         ),
     ];
+    let said = if model.list.filter().is_empty() {
+        said.map(|(said, style)| (text(model, &said), style)).to_vec()
+    } else {
+        vec![(nothing_matches(model, "clash, risk or note"), theme.text)]
+    };
     let columns = usize::from(width).saturating_sub(2).min(72);
     let mut lines = vec![Line::default()];
-    for (text_, style) in said {
-        for part in shown::wrap(&text(model, &text_), columns) {
+    for (said, style) in said {
+        for part in shown::wrap(&said, columns) {
             lines.push(Line::from(Span::styled(format!(" {part}"), style)));
         }
         lines.push(Line::default());

@@ -303,6 +303,21 @@ fn copies(model: &Model, what: &str) -> String {
     key(model, Action::Copy).map_or_else(String::new, |key| format!("{key} copies {what}"))
 }
 
+/// ` · s:working` where a filter restricts what is listed.
+fn filtered(model: &Model) -> String {
+    match model.list.filter() {
+        filter if filter.is_empty() => String::new(),
+        filter => text(model, &format!(" · {}", filter.text())),
+    }
+}
+
+/// That the filter lets nothing through, and how to be rid of it.
+fn nothing_matches(model: &Model, what: &str) -> String {
+    let filter = text(model, model.list.filter().text());
+    let key = model.look.glyphs.tell(&model.keys.name_of(Action::Back)).into_owned();
+    format!("No {what} matches {filter}. {key} shows all.")
+}
+
 /// A text in a role, made safe and put into the terminal's characters.
 fn text(model: &Model, other: &str) -> String {
     model.look.glyphs.tell(&shown::line(other)).into_owned()

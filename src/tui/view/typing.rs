@@ -4,8 +4,9 @@ use ratatui::text::{Line, Span};
 
 use super::paint::Canvas;
 use super::{Parts, text};
-use crate::shown;
-use crate::tui::model::{Model, Typing};
+use crate::tui::event;
+use crate::tui::model::{Model, Typing, View};
+use crate::{shown, words};
 
 /// What the filter understands, as long as nothing is typed.
 const LANGUAGE: &str = "text, s:working a:name o:owner b:branch f:path t:task, -s:idle";
@@ -21,7 +22,7 @@ pub fn draw(canvas: &mut Canvas<'_>, model: &Model, typing: &Typing, parts: &Par
         None if typing.entry.text().is_empty() => {
             (model.look.glyphs.tell(LANGUAGE).into_owned(), theme.muted)
         }
-        None => (format!("{} of {}", model.list.matched(), model.list.total()), theme.muted),
+        None => (found(model), theme.muted),
     };
     let (before, after) = typing.entry.halves();
     let (before, after) = (text(model, before), text(model, after));
@@ -48,6 +49,18 @@ pub fn draw(canvas: &mut Canvas<'_>, model: &Model, typing: &Typing, parts: &Par
         Span::styled(told, told_style),
     ]);
     canvas.line(parts.footer, 0, &line);
+}
+
+/// What it comes to, in the view on the screen.
+fn found(model: &Model) -> String {
+    match model.view {
+        View::Room => format!("{} of {}", model.list.matched(), model.list.total()),
+        View::Clashes => words::count(model.clashes.all().len() as u64, "row"),
+        View::Activity => {
+            let events = event::listed(model).filter(|entry| event::is_selectable(entry));
+            words::count(events.count() as u64, "event")
+        }
+    }
 }
 
 /// The end of a safe text, in at most so many columns.
