@@ -150,7 +150,7 @@ fn a_teammate_is_not_told_that_there_is_nothing_to_do_where_there_is() {
     let mut m = model(&[pulse("acme/a", &failed("timeout", "task_time_limit"))]);
     m.owner = Some("orbit".into());
     let shown = text(&mut m, 120, 32);
-    assert!(shown.contains("look at its") && !shown.contains("Nothing for you"), "{shown}");
+    assert!(shown.contains("Look at its branch") && !shown.contains("Nothing for you"), "{shown}");
     let mut m = model(&[pulse("acme/a", &failed("auth", "codex_sign_in"))]);
     m.owner = Some("orbit".into());
     assert!(text(&mut m, 120, 32).contains("Nothing for you to do."));
@@ -186,7 +186,7 @@ fn what_is_out_of_sight_is_counted_in_ascii_too() {
     let mut m = model(&many(40));
     m.look = look(Glyphs::Ascii);
     let shown = text(&mut m, 100, 20);
-    assert!(shown.contains("- Agents 1-14 of 40, 26 below "), "{shown}");
+    assert!(shown.contains("- Agents 1-14 of 40 -"), "{shown}");
 }
 
 #[test]

@@ -152,8 +152,10 @@ fn case_a01_case_a05_hostile_text_stacked() {
 fn case_a01_case_a05_hostile_text_in_a_side_pane() {
     let stage = hostile_room();
     let mut watch = stage.watch(38, 20);
-    watch.wait_for_all(&["A tame neighbour above", "acme/aa", "live"]);
+    watch.wait_for_all(&["A tame neighbour…", "acme/aa", "live"]);
+    // The first key that moves brings the cards.
     watch.send("j");
+    watch.wait_for("A tame neighbour above");
     visit_all(&mut watch, |watch| {
         let rows = watch.rows();
         assert!(rows[0].ends_with("live") && rows[0].chars().count() == 37, "{:?}", rows[0]);
