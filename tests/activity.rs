@@ -193,6 +193,7 @@ fn press(model: &mut Model, keys: &str) -> Option<update::Effect> {
         let code = match key {
             '\r' => KeyCode::Enter,
             '\u{1b}' => KeyCode::Esc,
+            '\u{8}' => KeyCode::Backspace,
             key => KeyCode::Char(key),
         };
         last = update::event(model, &Event::Key(KeyEvent::new(code, KeyModifiers::NONE)));
@@ -653,4 +654,32 @@ fn the_eye_of_who_looks_for_a_clash_falls_on_whose_work_would_be_undone() {
     let mut model = recorded();
     update::look_at_clash(&mut model);
     assert_eq!(model.selected.as_ref().unwrap().as_str(), "lumen/fixer");
+}
+
+#[test]
+fn the_help_is_looked_through_for_a_key_or_what_it_does() {
+    let mut m = recorded();
+    update::resize(&mut m, 80, 24);
+    press(&mut m, "?");
+    let footer = |m: &mut Model| text(m, 80, 24).lines().last().unwrap().to_owned();
+    assert!(footer(&mut m).contains("/ search keys"), "{}", footer(&mut m));
+    press(&mut m, "/ONE line?q");
+    assert!(footer(&mut m).starts_with(" / ONE line?q▏"), "every key goes into the line: {}", footer(&mut m));
+    assert!(text(&mut m, 80, 24).contains("No key here is or does ONE line?q."));
+    press(&mut m, "\u{8}\u{8}");
+    let shown = text(&mut m, 80, 24);
+    assert!(shown.contains("j k ↓ ↑  one line") && !shown.contains("half a page"), "{shown}");
+    press(&mut m, "\r");
+    assert!(footer(&mut m).contains("? close"), "the line is closed, and what it found stays");
+    assert_eq!(text(&mut m, 80, 24).matches("one line").count(), 1);
+    press(&mut m, "/");
+    press(&mut m, &"\u{8}".repeat(8));
+    press(&mut m, "ctrl-u\r");
+    assert!(text(&mut m, 80, 24).contains("half a page"), "by the key's name, too");
+    press(&mut m, "\u{1b}");
+    assert!(text(&mut m, 80, 24).contains("one level back"), "Esc shows all of it");
+    press(&mut m, "\u{1b}");
+    assert!(m.help.is_none());
+    press(&mut m, "?");
+    assert!(text(&mut m, 80, 24).contains("one level back"));
 }

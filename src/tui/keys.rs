@@ -90,6 +90,8 @@ pub enum When {
     Themes,
     /// While the room does not answer.
     Offline,
+    /// In the help.
+    Helped,
     /// Behind no help, in a room with agents.
     Looking,
 }
@@ -206,6 +208,7 @@ pub const TABLE: &[Binding] = &[
     bind!("open", [named(KeyCode::Enter), key('l'), named(KeyCode::Right)], Open, CLASHES, Row, Some(("both agents", "both")), "open the clash", Look),
     bind!("open", [named(KeyCode::Enter), key('l'), named(KeyCode::Right)], Open, ACTIVITY, Row, Some(("agent", "agent")), "open the agent", Look),
     bind!("filter", [key('/')], Filter, EVERYWHERE, List, Some(("filter", "filter")), "filter, like s:idle", List),
+    bind!("filter", [key('/')], Filter, EVERYWHERE, Helped, Some(("search keys", "search keys")), "filter, like s:idle", List),
     bind!("sort", [key('s')], Sort, ROOM, List, None, "sort: next order", List),
     bind!("reverse", [key('S')], Reverse, ROOM, List, None, "reverse the order", List),
     bind!("group", [key('o')], Group, ROOM, List, None, "group: next headings", List),

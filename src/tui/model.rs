@@ -146,13 +146,25 @@ pub struct Behind {
     differences: u64,
 }
 
-/// A filter that is being typed; what is typed so far filters already.
+/// A line that is being typed; what is typed so far counts already.
 #[derive(Debug, Clone)]
 pub struct Typing {
     /// The line.
     pub entry: Entry,
-    /// Who was selected before; selected again as soon as the filter lets it through.
-    pub before: Option<AgentId>,
+    /// What for.
+    pub what: Typed,
+}
+
+/// What a line is typed for.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Typed {
+    /// The filter.
+    Filter {
+        /// Who was selected before; selected again as soon as the filter lets it through.
+        before: Option<AgentId>,
+    },
+    /// The keys to look for in the help.
+    Keys,
 }
 
 /// The screen's state.
@@ -206,6 +218,8 @@ pub struct Model {
     pub detail_top: usize,
     /// Whether the help is open, and its first line on the screen.
     pub help: Option<usize>,
+    /// What the help's keys are looked through for; empty: all of them.
+    pub searched: String,
     /// Something about the settings that the user should know; gone with the first key.
     pub notice: Option<String>,
     /// What the last key did, where the screen does not show it by itself; gone with the next one.
@@ -246,6 +260,7 @@ impl Model {
             activity_top: None,
             detail_top: 0,
             help: None,
+            searched: String::new(),
             notice: None,
             did: None,
             first: First::default(),
@@ -357,6 +372,7 @@ impl Model {
             When::Row => looking && self.pane != Pane::Open && self.has_row(),
             When::List => looking && self.pane != Pane::Open && self.picture.agents().len() > 0,
             When::Copies => looking && self.copies().is_some(),
+            When::Helped => !looking,
             When::Marked => looking && self.can_be_seen(),
             // In cards a selection is a level of its own: without it the pane is left to the corner of the eye.
             When::Inside => {

@@ -131,7 +131,10 @@ fn press(model: &mut Model, key: KeyEvent) -> Option<Effect> {
         Action::Quit => return Some(Effect::Quit),
         Action::Suspend => return Some(Effect::Suspend),
         Action::Retry => return Some(Effect::Retry),
-        Action::Help => model.help = if model.help.is_some() { None } else { Some(0) },
+        Action::Help => {
+            model.help = if model.help.is_some() { None } else { Some(0) };
+            model.searched.clear();
+        }
         Action::Back => back(model),
         // Behind the help nothing moves that nobody sees.
         Action::OtherPane if model.help.is_some() => {}
@@ -198,7 +201,9 @@ fn points(action: Action) -> bool {
 /// One level back: out of the help, out of what was opened, to the Room, to all of its agents, and there to a pane
 /// without selection.
 fn back(model: &mut Model) {
-    if model.help.is_some() {
+    if model.help.is_some() && !model.searched.is_empty() {
+        model.searched.clear();
+    } else if model.help.is_some() {
         model.help = None;
     } else if model.pane != Pane::List {
         // Beside the list the detail begins with what matters, however far it was read alone.

@@ -3,7 +3,7 @@
 use crate::shown;
 use crate::tui::keys::Action;
 use crate::tui::list::Call;
-use crate::tui::model::{Layout, Model, Pane, View};
+use crate::tui::model::{Layout, Model, Pane, Typed, Typing, View};
 use crate::wire::id::AgentId;
 
 /// Lets the list follow the picture, and gives the selection to somebody who is in it. Whether anything was to be
@@ -24,8 +24,10 @@ pub fn follow(model: &mut Model) -> bool {
     if next == model.selected {
         return changed;
     }
-    if let Some(typing) = model.typing.as_mut().filter(|typing| typing.before == left) {
-        typing.before.clone_from(&next);
+    if let Some(Typing { what: Typed::Filter { before }, .. }) = &mut model.typing
+        && *before == left
+    {
+        before.clone_from(&next);
     }
     model.selected = next;
     model.detail_top = 0;

@@ -1,16 +1,21 @@
-//! The filter's line: while it is open every key goes into it, and what is typed filters at once.
+//! The line for the filter, and the help's for looking a key up: while it is open every key goes into it, and what is
+//! typed counts at once.
 
 use crossterm::event::{KeyCode, KeyEvent, KeyEventKind, KeyModifiers};
 
 use super::{Effect, keep_in_sight, step};
 use crate::tui::entry::Entry;
 use crate::tui::filter::Filter;
-use crate::tui::model::{Model, Typing};
+use crate::tui::model::{Model, Typed, Typing};
 
-/// Opens the line on the filter as it is.
+/// Opens the line on what was typed into it before.
 pub fn open(model: &mut Model) {
-    let entry = Entry::new(model.list.filter().text());
-    model.typing = Some(Typing { entry, before: model.selected.clone() });
+    let (text, what) = if model.help.is_some() {
+        (model.searched.as_str(), Typed::Keys)
+    } else {
+        (model.list.filter().text(), Typed::Filter { before: model.selected.clone() })
+    };
+    model.typing = Some(Typing { entry: Entry::new(text), what });
 }
 
 /// A key while the line is open.
@@ -32,13 +37,13 @@ pub fn press(model: &mut Model, key: KeyEvent) -> Option<Effect> {
             model.typing = None;
         }
         // What means nothing is not left without a word; Esc takes it back.
-        KeyCode::Enter if model.list.filter().fault().is_some() => {}
+        KeyCode::Enter if typing.what != Typed::Keys && model.list.filter().fault().is_some() => {}
         KeyCode::Enter => model.typing = None,
         KeyCode::Up | KeyCode::Down => {
             model.touched = true;
             step(model, if key.code == KeyCode::Up { -1 } else { 1 }, false);
-            if let Some(typing) = &mut model.typing {
-                typing.before.clone_from(&model.selected);
+            if let Some(Typing { what: Typed::Filter { before }, .. }) = &mut model.typing {
+                before.clone_from(&model.selected);
             }
         }
         KeyCode::Left => entry.left(),
@@ -77,8 +82,15 @@ pub fn paste(model: &mut Model, text: &str) {
 
 /// Filters by what is typed so far. Who was selected before comes back with the first text that lets it through.
 fn filter(model: &mut Model) {
-    if let Some(typing) = &model.typing {
-        model.list.filter_by(Filter::new(typing.entry.text()));
-        model.selected.clone_from(&typing.before);
+    match &model.typing {
+        Some(Typing { entry, what: Typed::Filter { before } }) => {
+            model.list.filter_by(Filter::new(entry.text()));
+            model.selected.clone_from(before);
+        }
+        Some(Typing { entry, what: Typed::Keys }) => {
+            entry.text().clone_into(&mut model.searched);
+            model.help = Some(0);
+        }
+        None => {}
     }
 }

@@ -3,8 +3,8 @@
 use ratatui::layout::Rect;
 use ratatui::text::{Line, Span};
 
-use super::key;
 use super::paint::Canvas;
+use super::{key, text};
 use crate::shown;
 use crate::tui::keys::{Action, Group, Key};
 use crate::tui::model::{Model, View};
@@ -71,12 +71,19 @@ fn entries(model: &Model, group: Group) -> Vec<Entry> {
             }
             None => (vec![*keys], binding.help),
         };
+        let all = spelled(model, &keys, usize::MAX);
         let keys = spelled(model, &keys, if group == Group::Move { 13 } else { 9 });
-        if !keys.is_empty() {
+        if !keys.is_empty() && is_looked_for(model, &[&all, does, binding.help]) {
             out.push(Entry { keys, does });
         }
     }
     out
+}
+
+/// Whether a line is what the help is looked through for: in any case of letters.
+fn is_looked_for(model: &Model, texts: &[&str]) -> bool {
+    let words = model.searched.trim().to_lowercase();
+    texts.iter().any(|text| text.to_lowercase().contains(&words))
 }
 
 /// The first key of each action, then the second ones, as far as there is room for them.
@@ -145,6 +152,14 @@ fn legend(model: &Model, inside: usize) -> Vec<Line<'static>> {
 pub fn lines(model: &Model, area: Rect) -> Vec<Line<'static>> {
     let inside = usize::from(area.width.saturating_sub(4));
     let mut lines = Vec::new();
+    if GROUPS.iter().all(|(group, _)| entries(model, *group).is_empty()) {
+        let said = format!("No key here is or does {}.", text(model, model.searched.trim()));
+        let parts = shown::wrap(&said, inside.max(8));
+        lines.extend(parts.into_iter().map(|part| Line::from(Span::styled(part, model.look.theme.text))));
+        lines.push(Line::default());
+        lines.extend(legend(model, inside));
+        return lines;
+    }
     if area.width + 2 < TWO_FROM {
         // The signs are what people open help for, and here not everything fits.
         lines.extend(legend(model, inside));

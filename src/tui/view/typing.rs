@@ -5,7 +5,7 @@ use ratatui::text::{Line, Span};
 use super::paint::Canvas;
 use super::{Parts, text};
 use crate::tui::event;
-use crate::tui::model::{Model, Typing, View};
+use crate::tui::model::{Model, Typed, Typing, View};
 use crate::{shown, words};
 
 /// What the filter understands, as long as nothing is typed.
@@ -16,9 +16,10 @@ pub fn draw(canvas: &mut Canvas<'_>, model: &Model, typing: &Typing, parts: &Par
     let theme = &model.look.theme;
     let wide = usize::from(parts.footer.width);
     let end = model.look.glyphs.end();
-    let filter = model.list.filter();
-    let (told, told_style) = match filter.fault() {
+    let fault = model.list.filter().fault().filter(|_| typing.what != Typed::Keys);
+    let (told, told_style) = match fault {
         Some(fault) => (text(model, fault), theme.error),
+        None if typing.what == Typed::Keys => ("a key, or what it does".to_owned(), theme.muted),
         None if typing.entry.text().is_empty() => {
             (model.look.glyphs.tell(LANGUAGE).into_owned(), theme.muted)
         }
