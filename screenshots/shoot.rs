@@ -32,6 +32,8 @@ pub enum Of {
 
 /// Nothing written for so long after something was: the program has drawn what it had to.
 const QUIET: Duration = Duration::from_millis(250);
+/// What the last row of a whole picture holds: how to get help, or the place where letters go.
+const FOOTERS: &[&str] = &["? ", "▏"];
 const PATIENCE: Duration = Duration::from_secs(20);
 
 /// Builds the binary in this example's profile, and says where it is.
@@ -93,12 +95,14 @@ impl Shot {
         let (rows, cols) = (NonZero::new(rows), NonZero::new(cols));
         let (rows, cols) = rows.zip(cols).context("a picture has rows and columns")?;
         let mut terminal = vt100::Parser::new(rows, cols, 0);
-        let mut settle = |until: &str| -> anyhow::Result<()> {
+        let mut settle = |until: &[&str]| -> anyhow::Result<()> {
             let deadline = Instant::now() + PATIENCE;
             loop {
                 match bytes.recv_timeout(QUIET) {
                     Ok(bytes) => terminal.process(&bytes),
-                    Err(_) if terminal.screen().contents().contains(until) => return Ok(()),
+                    Err(_) if until.iter().any(|text| terminal.screen().contents().contains(text)) => {
+                        return Ok(());
+                    }
                     Err(_) => anyhow::ensure!(
                         Instant::now() < deadline,
                         "{}: no {until:?} on the screen:\n{}",
@@ -108,16 +112,16 @@ impl Shot {
                 }
             }
         };
-        settle(if own.is_some() { "its first pulse" } else { "? " })?;
+        settle(if own.is_some() { &["its first pulse"] } else { FOOTERS })?;
         for key in self.keys.chars() {
             write!(writer, "{key}")?;
-            settle("? ")?;
+            settle(FOOTERS)?;
         }
         let screen = match own {
             Some(_) => Machine::steady(terminal.screen()),
             None => terminal.screen().clone(),
         };
-        write!(writer, "q")?;
+        write!(writer, "\u{3}")?;
         let status = child.wait()?;
         anyhow::ensure!(status.success(), "{}: the program ended with {status:?}", self.name);
         Ok(screen)

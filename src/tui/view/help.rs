@@ -20,7 +20,7 @@ const TOGETHER: &[(&[&str], &str)] = &[
     (&["half-down", "half-up"], "half a page"),
     (&["page-down", "page-up"], "a page"),
     (&["top", "end"], "top, end"),
-    (&["next", "previous"], "needs you: next, last"),
+    (&["next", "previous"], "what needs you"),
     (&["sort", "reverse"], "sort, reverse"),
     (&["room", "clashes", "activity"], "room, clashes, activity"),
     (&["quit", "quit-always"], "quit"),
@@ -62,6 +62,7 @@ fn entries(model: &Model, group: Group) -> Vec<Entry> {
         if !here || binding.action == Action::Help || told.contains(&binding.name) {
             continue;
         }
+        told.push(binding.name);
         let together = TOGETHER.iter().find(|(names, _)| names.contains(&binding.name));
         let (keys, does) = match together {
             Some((names, does)) => {
