@@ -28,7 +28,6 @@ const OFFLINE: &str = "2026-11-30T14:32:18Z";
 #[rustfmt::skip]
 const SHOTS: &[Shot] = &[
     Shot { light: true, ..shot("room-light", ROOM, LIVE, (120, 32), "", &[]) },
-    shot("clash", ROOM, LIVE, (100, 28), "g", &[]),
     shot("room", ROOM, LIVE, (120, 32), "", &[]),
     shot("room-80", ROOM, LIVE, (80, 24), "gjjjj", &[]),
     shot("side-pane", ROOM, LIVE, (38, 24), "", &[]),
