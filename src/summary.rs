@@ -60,6 +60,13 @@ impl Summary {
         }
     }
 
+    /// The same with so many failures and clashes that somebody has marked as seen counted no longer.
+    #[must_use]
+    pub fn less(self, failed: usize, clashes: usize) -> Self {
+        let (failed, clashes) = (self.failed.saturating_sub(failed), self.clashes.saturating_sub(clashes));
+        Self { failed, clashes, ..self }
+    }
+
     /// `! 2 failed`, if any has.
     pub fn failures(&self) -> Option<String> {
         (self.failed > 0).then(|| format!("! {} failed", self.failed))

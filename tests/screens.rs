@@ -493,6 +493,27 @@ fn what_needs_you_is_only_yours() {
 }
 
 #[test]
+fn what_was_seen_counts_neither_in_the_header_nor_in_the_title() {
+    let mut m = model(LIVE, look());
+    draw(&mut m, 120, 32);
+    let both = |m: &mut Model| {
+        let title = m.summary(&m.picture, m.local()).line();
+        (text(m, 120, 32).lines().next().unwrap().to_owned(), title)
+    };
+    let (header, title) = both(&mut m);
+    assert!(header.contains("! 2 failed · ≠ 1 clash   3 of 9"), "{header}");
+    assert_eq!(title, "! 2 failed · ≠ 1 clash · 3 of 9 working · website-v2");
+    press(&mut m, "x");
+    assert_eq!(both(&mut m).1, "! 1 failed · ≠ 1 clash · 3 of 9 working · website-v2");
+    press(&mut m, "nx");
+    let (header, title) = both(&mut m);
+    assert!(header.contains("! 1 failed   3 of 9"), "{header}");
+    assert_eq!(title, "! 1 failed · 3 of 9 working · website-v2");
+    press(&mut m, "x");
+    assert!(both(&mut m).0.contains("! 1 failed · ≠ 1 clash"), "and back");
+}
+
+#[test]
 fn a_recording_that_plays_does_not_pass_for_the_live_room() {
     let mut m = model(LIVE, look());
     m.replay = true;

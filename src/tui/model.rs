@@ -10,6 +10,7 @@ use super::seen::Seen;
 use super::theme::{Glyphs, Theme};
 use crate::conflict::{Conflict, Level};
 use crate::picture::{Agent, Connection, Picture};
+use crate::summary::Summary;
 use crate::wire::Time;
 use crate::wire::agent::Agents;
 use crate::wire::id::AgentId;
@@ -323,6 +324,13 @@ impl Model {
     /// Whether an agent's failure, or a clash that it is in, is this watcher's to mend and was not marked as seen.
     pub fn needs_you(&self, agent: &Agent) -> bool {
         self.is_mine(agent) && (self.fails(agent) || self.clashes(&agent.pulse.agent_id))
+    }
+
+    /// What a room comes to at the watcher's time `local`: the one that is shown, or the one behind it.
+    pub fn summary(&self, picture: &Picture, local: Time) -> Summary {
+        let now = picture.room_time(local);
+        let (failed, clashes) = self.seen.standing(picture, now);
+        Summary::of(picture, now).less(failed, clashes)
     }
 
     /// Whether an agent is the watcher's; without an owner every agent is.

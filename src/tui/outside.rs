@@ -10,7 +10,6 @@ use tokio::sync::mpsc;
 use super::model::{Model, Watch};
 use crate::alarm::{Alarm, Alarms, How};
 use crate::shown;
-use crate::summary::Summary;
 
 /// Columns of the longest title.
 const TITLE_MAX: usize = 120;
@@ -126,8 +125,7 @@ impl Outside {
 
 /// The terminal's title: what needs a person first, since titles are cut at their end.
 fn title(model: &Model) -> String {
-    let picture = model.present();
-    let mut line = Summary::of(picture, picture.room_time(model.watch.now())).line();
+    let mut line = model.summary(model.present(), model.watch.now()).line();
     if model.replay || matches!(model.watch, Watch::Still(_)) {
         line.push_str(" · recording");
     }

@@ -6,8 +6,8 @@ use ratatui::text::{Line, Span};
 
 use super::paint::Canvas;
 use super::{Parts, caught_up, key, text};
-use crate::conflict::Level;
 use crate::picture::Connection;
+use crate::summary::Summary;
 use crate::tui::keys::Action;
 use crate::tui::model::{Layout, Model};
 use crate::{shown, words};
@@ -157,17 +157,14 @@ fn offline(model: &Model) -> Vec<String> {
 fn counts(model: &Model) -> Vec<Side> {
     let theme = &model.look.theme;
     let cards = model.layout() == Layout::Cards;
-    let counts = model.picture.counts(model.now());
-    if counts.agents == 0 {
+    let told = model.summary(&model.picture, model.local());
+    if told.agents == 0 {
         let said = if model.picture.is_whole() && !cards { "no agents yet" } else { "" };
         return vec![Side::of(said, theme.muted), Side::default()];
     }
-    // What was marked as seen counts no longer.
-    let (seen, seen_clashes) = model.seen.standing(&model.picture, model.now());
-    let failed = counts.failed.saturating_sub(seen);
-    let clashes = model.picture.count_of(Level::Clash).saturating_sub(seen_clashes);
+    let (failed, clashes) = (told.failed, told.clashes);
     // Of very many not all are looked at.
-    let least = if model.picture.crowded() { "≥ " } else { "" };
+    let least = if told.crowded { "≥ " } else { "" };
     let noun = if clashes == 1 { "clash" } else { "clashes" };
     let needs = |failed_word: &str, between: &str, noun: &str| {
         let mut side = Side { worded: !noun.is_empty(), ..Side::default() };
@@ -189,7 +186,7 @@ fn counts(model: &Model) -> Vec<Side> {
     let mut sides = Vec::new();
     if !cards {
         let all = working(model);
-        let bare = format!("{} of {} working", counts.working, counts.agents);
+        let bare = told.at_work();
         for (working, demo) in [(&all, demo), (&bare, demo), (&bare, "")] {
             sides.push(whole().and(gap(), theme.text).and(working, theme.text).and(demo, theme.muted));
         }
@@ -205,11 +202,11 @@ fn counts(model: &Model) -> Vec<Side> {
 
 /// `3 of 9 working · 1 stale`.
 pub fn working(model: &Model) -> String {
-    let counts = model.picture.counts(model.picture.room_time(model.local()));
-    let stale = if counts.stale > 0 && model.layout() != Layout::Cards {
-        format!(" · {} stale", counts.stale)
+    let told = Summary::of(&model.picture, model.now());
+    let stale = if told.stale > 0 && model.layout() != Layout::Cards {
+        format!(" · {} stale", told.stale)
     } else {
         String::new()
     };
-    format!("{} of {} working{stale}", counts.working, counts.agents)
+    format!("{}{stale}", told.at_work())
 }
