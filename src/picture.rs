@@ -10,10 +10,10 @@ use self::log::Log;
 use self::touched::Touched;
 use crate::conflict::Radar;
 use crate::trouble::Trouble;
-use crate::wire::Time;
 use crate::wire::feed::Frame;
 use crate::wire::id::AgentId;
 use crate::wire::pulse::Pulse;
+use crate::wire::{self, Time};
 
 mod agents;
 mod ages;
@@ -117,7 +117,7 @@ impl Picture {
 
     /// The room's time at the watcher's `local` time.
     pub fn room_time(&self, local: Time) -> Time {
-        local + self.ahead
+        wire::later(local, self.ahead)
     }
 
     /// Whether the room has been seen whole at least once.
@@ -138,6 +138,11 @@ impl Picture {
     /// What an agent claims at `now`, the room's time.
     pub fn claim<'a>(&self, agent: &'a Agent, now: Time) -> Claim<'a> {
         agent.claim(now, self.stale_after)
+    }
+
+    /// When an agent's claim gets old, by the room's clock; `None`: never.
+    pub fn gets_old(&self, agent: &Agent) -> Option<Time> {
+        agent.gets_old(self.stale_after)
     }
 
     /// One agent.
@@ -224,7 +229,7 @@ impl Picture {
             News::Run { .. } => {}
             News::Room { refusing } => self.refusing = refusing,
             News::Lost { why, retry_in } => {
-                let retry_at = TimeDelta::from_std(retry_in).ok().map(|wait| at + wait);
+                let retry_at = TimeDelta::from_std(retry_in).ok().map(|wait| wire::later(at, wait));
                 let since = match &self.connection {
                     Connection::Offline { since, .. } | Connection::Refused { since, .. } => *since,
                     _ => at,

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
 use std::sync::Arc;
 
 use super::index::{Index, Keys};
-use super::{Act, Claims, Conflict, ENDED_FOR, Ended, FILES_COUNT_FOR, How, Level, NAMED_MAX, between};
+use super::{Act, Claims, Conflict, ENDED_FOR, Ended, How, Level, NAMED_MAX, between, files_count_until};
 use crate::pattern::Pattern;
 use crate::wire::Time;
 use crate::wire::id::AgentId;
@@ -397,7 +397,7 @@ fn claims(pulse: &Arc<Pulse>, was: Option<&(Claims, Keys)>, now: Time) -> (Claim
     });
     let absent =
         matches!(pulse.availability, Availability::Asleep | Availability::Away | Availability::Offline);
-    let count = !absent && !pulse.files.is_empty() && now < pulse.updated_at + FILES_COUNT_FOR;
+    let count = !absent && !pulse.files.is_empty() && now < files_count_until(pulse);
     let was_files = was.filter(|(was, _)| was.pulse.files == pulse.files);
     let files = count.then(|| was_files.and_then(|(was, _)| was.files).unwrap_or(said));
     let keys = Keys {
@@ -419,7 +419,7 @@ fn same(old: &Intent, new: &Intent) -> bool {
 
 /// When something of a pulse runs out.
 fn ends(pulse: &Pulse) -> Vec<Time> {
-    let files = (!pulse.files.is_empty()).then(|| pulse.updated_at + FILES_COUNT_FOR);
+    let files = (!pulse.files.is_empty()).then(|| files_count_until(pulse));
     pulse.intent.iter().map(|intent| intent.expires_at).chain(files).collect()
 }
 
