@@ -683,3 +683,39 @@ fn the_help_is_looked_through_for_a_key_or_what_it_does() {
     press(&mut m, "?");
     assert!(text(&mut m, 80, 24).contains("one level back"));
 }
+
+/// What the Activity tells with a filter, as rows of `width` columns.
+fn filtered(story: &mut Story, filter: &str) -> String {
+    press(&mut story.model, "4/");
+    update::event(&mut story.model, &Event::Key(KeyEvent::new(KeyCode::Char('u'), KeyModifiers::CONTROL)));
+    press(&mut story.model, filter);
+    update::event(&mut story.model, &Event::Key(KeyEvent::new(KeyCode::Enter, KeyModifiers::NONE)));
+    text(&mut story.model, 100, 24)
+}
+
+#[test]
+fn the_filter_finds_who_left_and_what_was_said_by_who_is_so_now() {
+    let mut story = Story::begin();
+    story.says("lumen/docs", "14:02:00", &json!({"doing": "Translating"}));
+    story.says("lumen/docs", "14:03:00", &json!({"doing": "Translating", "availability": "idle"}));
+    story.seq += 1;
+    let gone = json!({"type": "gone", "seq": story.seq, "at": time("14:04:00"), "agent_id": "lumen/fixer"});
+    hear(&mut story.model, "14:04:00", json!({"news": "event", "frame": gone}));
+    // The clash that this ended says so too.
+    let left = |shown: &str| {
+        shown.lines().any(|line| line.contains("lumen/fixer  ") && line.contains("left the room"))
+    };
+    for by in ["a:fixer", "o:lumen", "fixer", "lumen/fix", "-o:acme"] {
+        let shown = filtered(&mut story, by);
+        assert!(left(&shown), "{by}: {shown}");
+    }
+    for by in ["a:docs", "o:acme", "translating", "s:working", "b:main", "-a:fixer"] {
+        let shown = filtered(&mut story, by);
+        assert!(!left(&shown), "{by}: {shown}");
+    }
+    // It said this while it was at work, and is idle now.
+    assert!(filtered(&mut story, "s:idle").contains("Translating"));
+    let working = filtered(&mut story, "s:working");
+    assert!(!working.contains("docs"), "{working}");
+    assert!(working.contains("builder"), "{working}");
+}

@@ -24,8 +24,9 @@ fn matches(model: &Model, happening: &Happening) -> bool {
         }
         Happening::Clash { clash, .. } => filter.matches_conflict(model, clash),
         Happening::ClashOver(ended) => filter.matches_conflict(model, &ended.conflict),
+        Happening::Gone { agent_id, .. } => filter.matches_gone(agent_id),
         Happening::Outage { .. } => true,
-        Happening::Gone { .. } | Happening::Unknown { .. } | Happening::Clock { .. } => false,
+        Happening::Unknown { .. } | Happening::Clock { .. } => false,
     }
 }
 
