@@ -155,6 +155,10 @@ impl Place {
     }
 }
 
+/// Who is in whose way, by which of their acts, how much, and since when: where one of these is another, something has
+/// begun that is to be told, counted and marked anew.
+pub type Which = (AgentId, Act, AgentId, Act, Level, Time);
+
 /// Two agents in each other's way.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Conflict {
@@ -228,9 +232,15 @@ impl Conflict {
         }
     }
 
+    /// What makes it this conflict and no other.
+    pub fn which(&self) -> Which {
+        let (first, second) = (&self.first, &self.second);
+        (first.id().clone(), first.act, second.id().clone(), second.act, self.level, self.since)
+    }
+
     /// Whether the two still say what they said in `other`, so that nothing new is to be told.
     fn goes_on_from(&self, other: &Self) -> bool {
-        self.level == other.level && self.since == other.since && self.first.id() == other.first.id()
+        self.which() == other.which()
     }
 }
 

@@ -8,6 +8,7 @@ use chrono::TimeDelta;
 use self::agents::Agents;
 use self::log::Log;
 use self::touched::Touched;
+use crate::change;
 use crate::conflict::Radar;
 use crate::trouble::Trouble;
 use crate::wire::feed::Frame;
@@ -326,11 +327,9 @@ impl Picture {
             };
             let after = Arc::<Pulse>::from(pulse);
             let before = last.insert(after.agent_id.clone(), Arc::clone(&after));
-            let failure = after.run_failure.as_ref();
             if let Some(agent) = self.agents.get(&after.agent_id)
-                && failure.is_some()
-                && failure == agent.pulse.run_failure.as_ref()
-                && began(before.as_deref(), &after, at)
+                && after.run_failure == agent.pulse.run_failure
+                && change::fails(before.as_deref(), &after, at)
             {
                 let pulse = Arc::clone(&agent.pulse);
                 self.touched.add(&after.agent_id);
@@ -388,15 +387,6 @@ impl Picture {
         if let (Some(position), Some(seq)) = (&mut self.position, seq) {
             position.1 = seq;
         }
-    }
-}
-
-/// Whether an event is the one with which its failure began. A runner's call leaves `updated_at` alone, an
-/// agent's own report sets it to the event's time.
-fn began(before: Option<&Pulse>, after: &Pulse, at: Time) -> bool {
-    match before {
-        Some(before) => before.run_failure != after.run_failure || after.updated_at != at,
-        None => after.updated_at != at,
     }
 }
 

@@ -719,3 +719,35 @@ fn the_filter_finds_who_left_and_what_was_said_by_who_is_so_now() {
     assert!(!working.contains("docs"), "{working}");
     assert!(working.contains("builder"), "{working}");
 }
+
+#[test]
+fn the_same_failure_that_comes_again_is_told_again_and_found() {
+    let failed = json!({"doing": "x", "run_failure": {"class": "auth", "step": "claude_code_sign_in"}});
+    let mut story = Story::begin();
+    story.says("acme/reviewer", "14:02:00", &json!({"doing": "x"}));
+    story.fails("acme/reviewer", "14:03:00", "14:02:00", &failed);
+    // The agent itself reports: its failure stands as it did.
+    story.says("acme/reviewer", "14:04:00", &failed);
+    story.says("acme/reviewer", "14:05:00", &failed);
+    story.model.watch = Watch::Still(time("14:06:00"));
+    let shown = text(&mut story.model, 100, 24);
+    press(&mut story.model, "4");
+    let told = |model: &mut Model| text(model, 100, 24).matches("is signed out").count();
+    assert_eq!(told(&mut story.model), 1, "{shown}");
+    press(&mut story.model, "n");
+    let first = story.model.event;
+    assert!(first.is_some());
+    // The runner reports: it has failed once more.
+    story.fails("acme/reviewer", "14:07:00", "14:05:00", &failed);
+    story.model.watch = Watch::Still(time("14:07:00"));
+    update::pass(&mut story.model);
+    assert_eq!(told(&mut story.model), 2, "{}", text(&mut story.model, 100, 24));
+    let mut found = Vec::new();
+    for _ in 0..2 {
+        press(&mut story.model, "n");
+        found.push(story.model.event);
+    }
+    found.sort();
+    // The clash of the first look, and the new failure: the one before it is over.
+    assert!(found[0] < first && found[1] > first, "{found:?} {first:?}");
+}
