@@ -54,7 +54,7 @@ pub struct Radar {
     crowded: bool,
     /// How many there are of each level.
     counts: Counts,
-    /// How often something has changed.
+    /// How often something of the conflicts has changed.
     version: u64,
 }
 
@@ -115,7 +115,7 @@ impl Radar {
         self.counts[level as usize]
     }
 
-    /// Another number whenever something has changed, for who keeps what was made of the conflicts.
+    /// Another number whenever something of them has changed, for who keeps what was made of the conflicts.
     pub fn version(&self) -> u64 {
         self.version
     }
@@ -242,7 +242,7 @@ impl Radar {
 
     /// An agent says again what it said: only its pulse is newer.
     fn renew(&mut self, slot: u32, claims: Claims, keys: Keys, now: Time) {
-        self.version += 1;
+        self.version += u64::from(self.of.contains_key(&slot));
         for key in self.of.get(&slot).into_iter().flat_map(|own| &own.keys) {
             if let Some(conflict) = self.conflicts.get_mut(key).map(Arc::make_mut) {
                 let party = if *conflict.first.id() == claims.pulse.agent_id {
@@ -297,9 +297,10 @@ impl Radar {
                 self.ends.remove(&(at, slot));
             }
         }
-        self.version += 1;
+        let own = self.of.remove(&slot);
+        self.version += u64::from(own.is_some());
         let mut found = BTreeMap::new();
-        for key in self.of.remove(&slot).unwrap_or_default().keys {
+        for key in own.unwrap_or_default().keys {
             let Some(conflict) = self.conflicts.remove(&key) else { continue };
             let other = if key.0 == slot { key.1 } else { key.0 };
             if let Some(theirs) = self.of.get_mut(&other) {
@@ -317,13 +318,13 @@ impl Radar {
 
     /// Enters an agent that is not in, with its conflicts.
     fn enter(&mut self, claims: Claims, keys: Keys, now: Time) -> u32 {
-        self.version += 1;
         let slot = self.slot(&claims.pulse.agent_id);
         'near: for other in self.index.near(&keys) {
             let Some((theirs, _)) = &self.agents[other as usize] else { continue };
             for conflict in between(&claims, theirs) {
                 if self.conflicts.len() >= CONFLICTS_MAX {
                     self.crowded = true;
+                    self.version += 1;
                     break 'near;
                 }
                 let of = |id: &AgentId| if *id == claims.pulse.agent_id { slot } else { other };
@@ -337,6 +338,7 @@ impl Radar {
                     own.counts[level] += 1;
                 }
                 self.conflicts.insert(key, Arc::new(conflict));
+                self.version += 1;
             }
         }
         self.index.enter(slot, &keys);
