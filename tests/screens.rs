@@ -156,6 +156,11 @@ fn a_resumed_feed_says_what_it_caught_up_with_for_ten_seconds() {
     let (_, seq) = model.picture.position().map(|(e, s)| (e.to_owned(), s)).unwrap();
     let live = json!({"at": OFFLINE, "news": "live", "epoch": "x", "seq": seq + 3, "server_time": OFFLINE, "resumed": true});
     update::heard(&mut model, serde_json::from_value::<Heard>(live).unwrap());
+    for n in 1..=3 {
+        let frame = json!({"type": "gone", "seq": seq + n, "at": OFFLINE, "agent_id": format!("acme/x{n}")});
+        let event = json!({"at": OFFLINE, "news": "event", "frame": frame});
+        update::heard(&mut model, serde_json::from_value::<Heard>(event).unwrap());
+    }
     assert!(text(&mut model, 80, 24).lines().next().unwrap().ends_with("live · caught up with 3 changes"));
     model.watch = Watch::Still(OFFLINE.parse::<Time>().unwrap() + TimeDelta::seconds(11));
     assert!(text(&mut model, 80, 24).lines().next().unwrap().ends_with(" live"));
