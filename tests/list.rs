@@ -3,116 +3,52 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used)]
 
-use chrono::{FixedOffset, TimeDelta};
-use crossterm::event::{Event, KeyCode, KeyEvent, KeyModifiers};
-use prickle::client::recording;
-use prickle::picture::{Heard, Picture};
+#[path = "common/screen.rs"]
+mod screen;
+
+use chrono::TimeDelta;
+use crossterm::event::{Event, KeyCode, KeyModifiers};
 use prickle::tui::filter::Filter;
 use prickle::tui::list::{List, Standing};
-use prickle::tui::model::{Look, Model, Pane, View, Watch};
-use prickle::tui::theme::{Glyphs, Theme};
+use prickle::tui::model::{Model, Pane, View, Watch};
+use prickle::tui::theme::Glyphs;
 use prickle::tui::update::{self, Effect};
 use prickle::tui::view;
-use prickle::wire::Time;
-use prickle::words::Zone;
 use proptest::prelude::*;
-use ratatui::buffer::Buffer;
-use ratatui::layout::Rect;
 use serde_json::{Value, json};
 
-const NOW: &str = "2026-11-30T14:32:10Z";
-
-fn look() -> Look {
-    let utc = FixedOffset::east_opt(0).unwrap();
-    Look { theme: Theme::terminal(), glyphs: Glyphs::Unicode, layout: None, zone: Zone::Fixed(utc) }
-}
-
-fn now() -> Time {
-    NOW.parse().unwrap()
-}
+use screen::pulses::{LIVE, pulse, time, with};
+use screen::{ACME, draw, is_foreign, leave, look, recorded, report, selected, stroke, text};
 
 /// The room of the recording, watched by acme.
 fn website() -> Model {
-    let mut recording = recording::read("tests/fixtures/website-v2.jsonl".as_ref()).unwrap();
-    recording.cut(now());
-    let picture = Picture::new(&recording.header.project);
-    let owner = recording.header.owner.clone();
-    let mut model = Model::new(picture, "http://127.0.0.1:7766".into(), owner, Watch::Still(now()), look());
-    recording.heard.into_iter().for_each(|heard| update::heard(&mut model, heard));
+    let mut model = recorded(LIVE, look());
     update::resize(&mut model, 120, 32);
     model
 }
 
 /// A room of these pulses, watched by acme.
 fn room(pulses: &[Value]) -> Model {
-    let owner = Some("acme".to_owned());
-    let watch = Watch::Still(now());
-    let mut model =
-        Model::new(Picture::new("website-v2"), "http://127.0.0.1:7766".into(), owner, watch, look());
-    hear(&mut model, json!({"news": "live", "epoch": "e", "seq": 0, "server_time": NOW, "resumed": false}));
-    hear(&mut model, json!({"news": "snapshot", "seq": 0, "pulses": pulses}));
+    let mut model = screen::room(LIVE, ACME, pulses);
     update::resize(&mut model, 120, 32);
     model
 }
 
 /// A pulse of so many minutes ago, with what else it says.
-fn pulse(id: &str, availability: &str, minutes: i64, more: Value) -> Value {
-    let mut pulse = json!({"agent_id": id, "owner": id.split('/').next(), "project": "website-v2",
-        "availability": availability, "doing": "", "task_id": null, "branch": null, "files": [],
-        "last_decision": null, "updated_at": now() - TimeDelta::minutes(minutes)});
-    let Value::Object(more) = more else { panic!("members are wanted") };
-    pulse.as_object_mut().unwrap().extend(more);
-    pulse
+fn claim(agent: &str, availability: &str, minutes: i64, more: &Value) -> Value {
+    let said = time(LIVE) - TimeDelta::minutes(minutes);
+    let claim = json!({"availability": availability, "updated_at": said});
+    with(pulse(agent, LIVE, &claim), more)
 }
 
-fn hear(model: &mut Model, mut news: Value) {
-    news["at"] = json!(NOW);
-    update::heard(model, serde_json::from_value::<Heard>(news).unwrap());
-}
-
-fn report(model: &mut Model, pulse: &Value) {
-    let frame = json!({"type": "pulse", "seq": 1, "at": pulse["updated_at"], "pulse": pulse});
-    hear(model, json!({"news": "event", "frame": frame}));
-}
-
-fn leave(model: &mut Model, id: &str) {
-    hear(model, json!({"news": "event", "frame": {"type": "gone", "seq": 1, "at": NOW, "agent_id": id}}));
-}
-
-fn draw(model: &mut Model, columns: u16, rows: u16) -> Buffer {
-    update::resize(model, columns, rows);
-    let mut buffer = Buffer::empty(Rect::new(0, 0, columns, rows));
-    view::draw(model, &mut buffer);
-    buffer
-}
-
-fn text(model: &mut Model, columns: u16, rows: u16) -> String {
-    view::plain(&draw(model, columns, rows))
-}
-
-fn stroke(model: &mut Model, code: KeyCode, modifiers: KeyModifiers) -> Option<Effect> {
-    update::event(model, &Event::Key(KeyEvent::new(code, modifiers)))
-}
-
+/// Keys that leave the loop alone.
 fn press(model: &mut Model, keys: &str) {
-    for key in keys.chars() {
-        let code = match key {
-            '\r' => KeyCode::Enter,
-            '\u{1b}' => KeyCode::Esc,
-            '\u{8}' => KeyCode::Backspace,
-            key => KeyCode::Char(key),
-        };
-        assert_eq!(stroke(model, code, KeyModifiers::NONE), None, "{key:?}");
-    }
+    assert_eq!(screen::press(model, keys), None, "{keys:?}");
 }
 
 /// What stands in the list, in order.
 fn listed(model: &Model) -> Vec<&str> {
     model.list.iter().map(|(id, _)| id.as_str()).collect()
-}
-
-fn selected(model: &Model) -> &str {
-    model.selected.as_ref().map_or("", |id| id.as_str())
 }
 
 /// Who a filter lets through.
@@ -224,7 +160,7 @@ fn what_means_nothing_in_a_filter_is_said() {
 #[test]
 fn what_can_be_read_can_be_found() {
     let said = json!({"doing": "Deploying \u{202e}cod.exe\u{1b}[31m now", "branch": "Caf\u{65}\u{301}"});
-    let model = room(&[pulse("acme/a", "working", 0, said)]);
+    let model = room(&[claim("acme/a", "working", 0, &said)]);
     for filter in ["<U+202E>cod", "cod.exe·", "café", "b:Café", "CAF\u{45}\u{301} -x", "deploying"] {
         let found = !filter.starts_with("CAF");
         assert_eq!(through(&model, filter).len(), usize::from(found), "{filter}");
@@ -265,7 +201,7 @@ fn case_a38_every_printable_key_goes_into_the_filter() {
     let line = |m: &mut Model| text(m, 80, 24).lines().last().unwrap().to_owned();
     assert_eq!(line(&mut m), " / queue?jk/ 1n▏   0 of 9");
     assert!(m.help.is_none() && m.view == View::Room);
-    report(&mut m, &pulse("acme/late", "working", 0, json!({"doing": "queue?jk/ 1n"})));
+    report(&mut m, LIVE, &claim("acme/late", "working", 0, &json!({"doing": "queue?jk/ 1n"})));
     assert_eq!(line(&mut m), " / queue?jk/ 1n▏   1 of 10", "kept, and it filters what comes");
     press(&mut m, "\r");
     assert!(m.typing.is_none());
@@ -326,8 +262,7 @@ fn what_is_pasted_goes_into_the_filter_and_nowhere_else() {
             press(&mut m, keys);
             let buffer = draw(&mut m, columns, rows);
             for cell in buffer.content() {
-                let foreign = |c: char| c.is_control() || "\u{202e}\u{200b}".contains(c);
-                assert!(!cell.symbol().contains(foreign), "{:?} at {columns}x{rows}", cell.symbol());
+                assert!(!cell.symbol().contains(is_foreign), "{:?} at {columns}x{rows}", cell.symbol());
             }
             assert!(!view::plain(&buffer).contains("52;c"));
         }
@@ -411,10 +346,10 @@ fn one_filter_restricts_every_view() {
     // What somebody else said meanwhile is taken in.
     press(&mut m, "2/s:idle\r");
     assert!(text(&mut m, 120, 32).contains("No clash"), "both are at work");
-    let mut says = pulse("lumen/fixer", "idle", 0, json!({"branch": "fix/login-redirect"}));
+    let mut says = claim("lumen/fixer", "idle", 0, &json!({"branch": "fix/login-redirect"}));
     says["intent"] = json!({"kind": "change", "paths": ["src/auth/login.rs"], "areas": [],
         "expires_at": "2026-11-30T15:00:00Z"});
-    report(&mut m, &says);
+    report(&mut m, LIVE, &says);
     let now = text(&mut m, 120, 32);
     assert!(now.contains("acme/builder is about to remove src/auth/**"), "{now}");
 }
@@ -424,18 +359,18 @@ fn whoever_is_looked_at_stays_though_the_filter_no_longer_lets_it_through() {
     let mut m = website();
     press(&mut m, "/s:working\rGk");
     assert_eq!((selected(&m), listed(&m).len()), ("lumen/docs", 3));
-    report(&mut m, &pulse("lumen/docs", "idle", 0, json!({"doing": "Waiting"})));
+    report(&mut m, LIVE, &claim("lumen/docs", "idle", 0, &json!({"doing": "Waiting"})));
     assert_eq!(listed(&m), ["acme/builder", "lumen/docs", "lumen/fixer"]);
     assert_eq!(selected(&m), "lumen/docs", "the detail keeps its subject");
     assert!(text(&mut m, 120, 32).contains("─ Agents 2 of 9 · s:working ─"), "but it is not counted");
     // Others that no longer match go at once, those that do come.
-    report(&mut m, &pulse("acme/builder", "idle", 0, json!({})));
-    report(&mut m, &pulse("orbit/tester", "working", 0, json!({})));
+    report(&mut m, LIVE, &claim("acme/builder", "idle", 0, &json!({})));
+    report(&mut m, LIVE, &claim("orbit/tester", "working", 0, &json!({})));
     assert_eq!(listed(&m), ["lumen/docs", "lumen/fixer", "orbit/tester"]);
     press(&mut m, "j");
     assert_eq!(listed(&m), ["lumen/fixer", "orbit/tester"]);
     // A claim that gets old goes by itself.
-    m.watch = Watch::Still(now() + TimeDelta::minutes(16));
+    m.watch = Watch::Still(time(LIVE) + TimeDelta::minutes(16));
     update::pass(&mut m);
     press(&mut m, "j");
     assert_eq!(listed(&m), [selected(&m)], "only the one that is looked at is left");
@@ -444,7 +379,7 @@ fn whoever_is_looked_at_stays_though_the_filter_no_longer_lets_it_through() {
 #[test]
 fn case_a44_rows_are_sorted_anew_and_the_selection_follows_its_agent() {
     let id = |n: i64| format!("acme/a{n:02}");
-    let pulses: Vec<Value> = (1..=20).map(|n| pulse(&id(n), "working", n, json!({}))).collect();
+    let pulses: Vec<Value> = (1..=20).map(|n| claim(&id(n), "working", n, &json!({}))).collect();
     let mut m = room(&pulses);
     press(&mut m, "ssjjjj");
     assert_eq!((selected(&m), m.list.nth(4).unwrap().as_str()), ("acme/a05", "acme/a05"));
@@ -452,29 +387,29 @@ fn case_a44_rows_are_sorted_anew_and_the_selection_follows_its_agent() {
     press(&mut m, "\r");
     assert!(text(&mut m, 120, 32).contains("─ acme/a05 ─"));
     for n in [4, 3, 2, 1] {
-        report(&mut m, &pulse(&id(n), "working", 0, json!({})));
+        report(&mut m, LIVE, &claim(&id(n), "working", 0, &json!({})));
         assert!(text(&mut m, 120, 32).contains("─ acme/a05 ─"));
     }
-    report(&mut m, &pulse("acme/a00", "working", 0, json!({})));
-    leave(&mut m, "acme/a06");
-    report(&mut m, &pulse("acme/a19", "working", 0, json!({})));
+    report(&mut m, LIVE, &claim("acme/a00", "working", 0, &json!({})));
+    leave(&mut m, LIVE, "acme/a06");
+    report(&mut m, LIVE, &claim("acme/a19", "working", 0, &json!({})));
     assert_eq!(selected(&m), "acme/a05");
     assert_eq!(m.list.place(m.selected.as_ref().unwrap()), Some(6), "{:?}", listed(&m));
     assert!(text(&mut m, 120, 32).contains("─ acme/a05 ─"));
     // Time alone moves nobody.
     let before: Vec<String> = listed(&m).iter().map(ToString::to_string).collect();
-    m.watch = Watch::Still(now() + TimeDelta::minutes(3));
+    m.watch = Watch::Still(time(LIVE) + TimeDelta::minutes(3));
     update::pass(&mut m);
     assert_eq!(listed(&m), before);
     // When it leaves, the one below takes its place, and that is said.
-    leave(&mut m, "acme/a05");
+    leave(&mut m, LIVE, "acme/a05");
     assert_eq!((selected(&m), m.pane), ("acme/a07", Pane::List));
     let shown = text(&mut m, 120, 32);
     assert!(shown.ends_with(" acme/a05 has left the room\n"), "{shown}");
     // The last one has none below: the one above takes it.
     press(&mut m, "G");
     assert_eq!(selected(&m), "acme/a20");
-    leave(&mut m, "acme/a20");
+    leave(&mut m, LIVE, "acme/a20");
     assert_eq!(selected(&m), "acme/a18");
 }
 
@@ -545,7 +480,7 @@ fn groups_have_headings_and_whole_names() {
     assert!(shown(&mut m, "o").contains(" acme  "), "round");
     // A report that changes the branch changes the group.
     press(&mut m, "oo");
-    report(&mut m, &pulse("lumen/docs", "working", 0, json!({"branch": "plan/nav"})));
+    report(&mut m, LIVE, &claim("lumen/docs", "working", 0, &json!({"branch": "plan/nav"})));
     let moved = rows(&text(&mut m, 120, 32));
     let at = moved.iter().position(|row| row == "branch plan/nav").unwrap();
     assert!(moved[at + 1].contains("acme/planner") && moved[at + 2].contains("lumen/docs"), "{moved:?}");
@@ -555,14 +490,14 @@ fn groups_have_headings_and_whole_names() {
 fn by_what_needs_you_the_first_group_is_the_one_with_it() {
     let failure = json!({"run_failure": {"class": "auth", "step": "codex_sign_in"}});
     let mut m = room(&[
-        pulse("acme/a", "working", 1, json!({})),
-        pulse("lumen/b", "working", 1, failure.clone()),
-        pulse("orbit/c", "working", 1, json!({})),
+        claim("acme/a", "working", 1, &json!({})),
+        claim("lumen/b", "working", 1, &failure),
+        claim("orbit/c", "working", 1, &json!({})),
     ]);
     press(&mut m, "s");
     assert_eq!(listed(&m), ["lumen/b", "acme/a", "orbit/c"]);
-    report(&mut m, &pulse("orbit/c", "working", 0, failure.clone()));
-    report(&mut m, &pulse("acme/a", "working", 0, failure));
+    report(&mut m, LIVE, &claim("orbit/c", "working", 0, &failure));
+    report(&mut m, LIVE, &claim("acme/a", "working", 0, &failure));
     assert_eq!(listed(&m), ["acme/a", "lumen/b", "orbit/c"], "one's own first");
     press(&mut m, "gx");
     assert_eq!(listed(&m), ["lumen/b", "orbit/c", "acme/a"], "what was seen no longer calls");
@@ -592,7 +527,7 @@ fn what_is_out_of_sight_and_needs_you_is_counted_at_the_edge() {
     let failure = json!({"run_failure": {"class": "auth", "step": "codex_sign_in"}});
     let id = |n: usize| format!("acme/a{n:02}");
     let fails = |n: usize| if [2, 30, 38].contains(&n) { failure.clone() } else { json!({}) };
-    let pulses: Vec<Value> = (1..=40).map(|n| pulse(&id(n), "idle", 1, fails(n))).collect();
+    let pulses: Vec<Value> = (1..=40).map(|n| claim(&id(n), "idle", 1, &fails(n))).collect();
     let mut m = room(&pulses);
     update::resize(&mut m, 80, 24);
     press(&mut m, "g");
@@ -644,7 +579,7 @@ fn made_up(n: usize, (availability, minutes, failed, intends): (usize, i64, bool
         }
     }
     let owner = ["acme", "lumen", "orbit"][n % 3];
-    pulse(&format!("{owner}/n{n}"), said, minutes, more)
+    claim(&format!("{owner}/n{n}"), said, minutes, &more)
 }
 
 /// How many a side pane accounts for: by name, or as a number. Who needs a person and has a row, or is counted, above
@@ -691,15 +626,15 @@ proptest! {
         press(&mut m, &keys);
         for (n, agent, leaves) in news {
             if leaves {
-                leave(&mut m, made_up(n, agent)["agent_id"].as_str().unwrap());
+                leave(&mut m, LIVE, made_up(n, agent)["agent_id"].as_str().unwrap());
             } else {
                 // Now and then an agent only says again what it said.
                 let said = made_up(n, agent);
                 let id = said["agent_id"].as_str().unwrap().parse().unwrap();
                 let again = m.picture.agent(&id).filter(|_| agent.1 % 3 == 0);
                 let mut pulse = again.map_or(said, |agent| serde_json::to_value(&*agent.pulse).unwrap());
-                pulse["updated_at"] = json!(now() + TimeDelta::seconds(i64::try_from(n).unwrap()));
-                report(&mut m, &pulse);
+                pulse["updated_at"] = json!(time(LIVE) + TimeDelta::seconds(i64::try_from(n).unwrap()));
+                report(&mut m, LIVE, &pulse);
             }
         }
         let mut fresh = m.clone();
