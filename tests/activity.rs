@@ -252,6 +252,17 @@ fn n_goes_from_trouble_to_trouble_that_still_stands() {
 }
 
 #[test]
+fn where_the_filter_lets_nothing_through_no_key_finds_anything() {
+    let mut model = recorded(LIVE, look());
+    draw(&mut model, 100, 24);
+    press(&mut model, "4/zzz\r");
+    for keys in ["n", "N", "j", "k", "G", "Y", "\r"] {
+        assert_eq!(press(&mut model, keys), None, "{keys:?}");
+        assert_eq!((model.event, model.pane), (None, Pane::List), "{keys:?}");
+    }
+}
+
+#[test]
 fn the_selected_event_is_copied_as_json_as_it_came() {
     let mut story = Story::whole();
     let copied = |story: &mut Story| -> Value {

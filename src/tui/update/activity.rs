@@ -37,12 +37,7 @@ pub fn needs_you(model: &mut Model, by: isize) {
     let chosen = event::chosen(model).map(|entry| entry.number);
     let here = events.iter().position(|e| Some(e.number) == chosen).unwrap_or(0);
     let stands = |place: &usize| event::stands(model, &events[*place].happening);
-    let next = if by > 0 {
-        (here + 1..events.len()).chain(0..=here).find(stands)
-    } else {
-        (0..here).rev().chain((here..events.len()).rev()).find(stands)
-    };
-    if let Some(place) = next {
+    if let Some(place) = super::next_round(events.len(), here, by, stands) {
         model.event = Some(events[place].number);
     }
 }

@@ -22,17 +22,10 @@ fn select(model: &mut Model, place: usize) {
 
 /// Selects the next clash, or the one before, that is the watcher's to settle.
 pub fn needs_you(model: &mut Model, by: isize) {
-    let rows = model.clashes.all().iter().enumerate();
+    let rows = model.clashes.all();
     // Who of many needs you is found on the row of all of them, or below it.
-    let rows = rows.filter(|(_, row)| !row.unfolded && model.row_needs_you(row));
-    let places: Vec<usize> = rows.map(|(place, _)| place).collect();
-    let here = model.clashes.place();
-    let next = if by > 0 {
-        places.iter().find(|place| **place > here).or(places.first())
-    } else {
-        places.iter().rev().find(|place| **place < here).or(places.last())
-    };
-    if let Some(place) = next.copied() {
+    let needs_you = |place: &usize| !rows[*place].unfolded && model.row_needs_you(&rows[*place]);
+    if let Some(place) = super::next_round(rows.len(), model.clashes.place(), by, needs_you) {
         select(model, place);
     }
 }
