@@ -14,7 +14,7 @@ use ratatui::style::{Color, Modifier};
 use serde_json::{Value, json};
 
 use screen::pulses::{said, time, with};
-use screen::{ACME, EVIL, body, copied, draw, is_foreign, press, report, stroke, styles, text};
+use screen::{ACME, EVIL, body, copied, draw, is_foreign, press, remapped, report, stroke, styles, text};
 
 /// The clock goes on to `at`, when this is heard.
 fn hear(model: &mut Model, at: &str, news: Value) {
@@ -526,6 +526,24 @@ fn the_detail_takes_the_keys_and_goes() {
     assert!(!alone.contains('│'), "{alone}");
     press(&mut m, "p");
     assert!(text(&mut m, 100, 14).contains('│'));
+}
+
+#[test]
+fn keys_are_named_as_the_settings_have_them() {
+    let mut m = scene();
+    m.keys = remapped(&[("copy", "c"), ("open", "space"), ("back", "b"), ("down", "d")]);
+    let beside = text(&mut m, 100, 14);
+    assert!(beside.contains(" more · Space") && text(&mut m, 100, 40).contains("c copies this"), "{beside}");
+    press(&mut m, " ");
+    let alone = text(&mut m, 60, 14);
+    assert!(alone.contains(" b back ─") && alone.contains(" more · d"), "{alone}");
+    // The keys of the one row of many.
+    let mut m = room("14:32:00", &crowd(13));
+    m.keys = remapped(&[("open", "space"), ("pane", "z")]);
+    assert!(text(&mut m, 100, 40).contains("Space lists them one by one."));
+    assert!(text(&mut m, 100, 14).contains(" more · z"));
+    press(&mut m, " ");
+    assert!(text(&mut m, 100, 40).contains("Space folds them up again."));
 }
 
 #[test]

@@ -7,18 +7,16 @@
 mod screen;
 
 use prickle::hint;
-use prickle::tui::keys::Keys;
 use prickle::tui::model::Model;
 use prickle::tui::theme::Glyphs;
 use prickle::tui::view;
 use prickle::wire::pulse::{FailureClass, FailureStep, RunFailure};
-use prickle::written::Remapped;
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 use serde_json::{Value, json};
 
 use screen::pulses::{LIVE, event};
-use screen::{ACME, OFFLINE, body, hear, look, press, recorded, text};
+use screen::{ACME, OFFLINE, body, hear, look, press, recorded, remapped, text};
 
 const WIDTHS: [u16; 4] = [30, 38, 50, 100];
 
@@ -275,12 +273,7 @@ fn what_does_not_fit_is_counted_with_the_key_that_shows_it() {
 fn keys_are_named_as_the_settings_have_them() {
     let mut m = recorded(LIVE, look());
     select(&mut m, "acme/reviewer");
-    let remap = |action: &str, key: &str| Remapped {
-        action: action.into(),
-        keys: vec![(key.into(), String::new())],
-        place: String::new(),
-    };
-    m.keys = Keys::with(&[remap("copy", "c"), remap("open", "space"), remap("down", "d")]).unwrap();
+    m.keys = remapped(&[("copy", "c"), ("open", "space"), ("down", "d")]);
     let shown = pane(&mut m, 120, 20);
     assert!(shown.contains("c copies it") && shown.contains("more · Space"), "{shown}");
     press(&mut m, " ");

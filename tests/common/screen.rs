@@ -9,11 +9,13 @@ use chrono::FixedOffset;
 use crossterm::event::{Event, KeyCode, KeyEvent, KeyModifiers};
 use prickle::client::recording;
 use prickle::picture::Picture;
+use prickle::tui::keys::Keys;
 use prickle::tui::model::{Look, Model, Watch};
 use prickle::tui::theme::{Glyphs, Theme};
 use prickle::tui::update::{self, Effect};
 use prickle::tui::view;
 use prickle::words::Zone;
+use prickle::written::Remapped;
 use pulses::{LIVE, heard, live, pulse, time};
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
@@ -117,6 +119,16 @@ pub fn press(model: &mut Model, keys: &str) -> Option<Effect> {
         effect = stroke(model, code, KeyModifiers::NONE);
     }
     effect
+}
+
+/// The keys with these actions on others, as the settings have it.
+pub fn remapped(actions: &[(&str, &str)]) -> Keys {
+    let remap = |(action, key): &(&str, &str)| Remapped {
+        action: (*action).into(),
+        keys: vec![((*key).into(), String::new())],
+        place: String::new(),
+    };
+    Keys::with(&actions.iter().map(remap).collect::<Vec<_>>()).unwrap()
 }
 
 /// The text that goes to the clipboard.
