@@ -61,6 +61,8 @@ pub fn pass(model: &mut Model) {
     let present = model.present_mut();
     let now = present.room_time(local);
     present.pass(now);
+    let now = model.now();
+    model.seen.settle(&model.picture, now);
     if room::follow(model) {
         keep_in_sight(model);
     } else if model.view == View::Clashes {
@@ -229,12 +231,21 @@ fn back(model: &mut Model) {
     }
 }
 
-/// The next that needs the watcher, or the one before, in the list on the screen.
+/// The next that needs the watcher, or the one before: in the list on the screen, or else in the Room.
 fn needs_you(model: &mut Model, by: isize) {
-    match model.view {
+    let found = match model.view {
         View::Clashes => clashes::needs_you(model, by),
         View::Activity if model.pane == Pane::List => activity::needs_you(model, by),
-        View::Room | View::Activity => room::needs_you(model, by),
+        View::Room | View::Activity => {
+            room::needs_you(model, by);
+            true
+        }
+    };
+    if !found {
+        show(model, View::Room);
+        if !model.selection().is_some_and(|(_, agent)| model.needs_you(agent)) {
+            room::needs_you(model, by);
+        }
     }
 }
 
@@ -242,7 +253,9 @@ fn needs_you(model: &mut Model, by: isize) {
 fn mark_as_seen(model: &mut Model) {
     let now = model.now();
     match model.view {
-        View::Room => {
+        View::Clashes => clashes::mark_as_seen(model),
+        View::Activity if model.pane == Pane::List => {}
+        View::Room | View::Activity => {
             let Some((id, agent)) = model.selection() else { return };
             let (id, agent) = (id.clone(), agent.clone());
             let clashes = model.picture.conflicts_of(&id, now).filter(|c| c.level == Level::Clash);
@@ -257,8 +270,6 @@ fn mark_as_seen(model: &mut Model) {
                 }
             }
         }
-        View::Clashes => clashes::mark_as_seen(model),
-        View::Activity => {}
     }
     model.seen.tidy(&model.picture, now);
     model.list.forget();

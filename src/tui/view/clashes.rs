@@ -9,10 +9,11 @@ use ratatui::style::Style;
 use ratatui::text::{Line, Span};
 
 use super::paint::Canvas;
-use super::{Parts, as_of, filtered, nothing_matches, text};
-use crate::conflict::{FILES_COUNT_FOR, Level};
+use super::{Parts, as_of, filtered, key, nothing_matches, text};
+use crate::conflict::{ENDED_FOR, FILES_COUNT_FOR, Level};
 use crate::shown;
 use crate::tui::clashes::Row;
+use crate::tui::keys::Action;
 use crate::tui::model::{Layout, Model, Pane};
 use crate::warning::{self, Tense};
 use crate::words;
@@ -30,6 +31,21 @@ pub fn draw(canvas: &mut Canvas<'_>, model: &Model, parts: &Parts) {
     }
     if parts.detail.height > 0 {
         whole(canvas, model, parts);
+    }
+}
+
+/// Ages and countdowns of a row were drawn; what is over is told for an hour.
+fn lasts(canvas: &mut Canvas<'_>, model: &Model, row: &Row) {
+    let now = model.now();
+    if let Some(over) = &row.over {
+        return canvas.lasts(over.at + ENDED_FOR - now);
+    }
+    canvas.lasts(words::left_lasts(row.conflict.until() - now));
+    for party in row.conflict.parties() {
+        canvas.lasts(words::age_lasts(now - party.pulse.updated_at));
+        if let Some(intent) = party.intent() {
+            canvas.lasts(words::left_lasts(intent.expires_at - now));
+        }
     }
 }
 
@@ -81,6 +97,7 @@ fn list(canvas: &mut Canvas<'_>, model: &Model, parts: &Parts) {
             y = y.saturating_add(1);
         }
         end = place + 1;
+        lasts(canvas, model, &model.clashes.all()[place]);
     }
     let focus = if model.pane == Pane::List { theme.focus } else { theme.muted };
     let name = format!("Clashes{}", as_of(model));
@@ -144,6 +161,7 @@ fn whole(canvas: &mut Canvas<'_>, model: &Model, parts: &Parts) {
     let theme = &model.look.theme;
     let area = parts.detail;
     let Some(row) = model.clashes.chosen() else { return };
+    lasts(canvas, model, row);
     let focus = if model.pane == Pane::List { theme.muted } else { theme.focus };
     let (one, other) = detail::names(model, row);
     let title = Line::from(vec![
@@ -154,7 +172,7 @@ fn whole(canvas: &mut Canvas<'_>, model: &Model, parts: &Parts) {
     let old = as_of(model);
     let right = match model.pane {
         _ if !old.is_empty() => old.trim_start().to_owned(),
-        Pane::Open => "Esc back".into(),
+        Pane::Open => key(model, Action::Back).map_or_else(String::new, |key| format!("{key} back")),
         Pane::List | Pane::Detail => String::new(),
     };
     let right = Line::from(Span::styled(right, theme.muted));
@@ -178,12 +196,13 @@ fn whole(canvas: &mut Canvas<'_>, model: &Model, parts: &Parts) {
     if hidden > 0 && area.height > 1 {
         let last = Rect { y: area.bottom() - 1, height: 1, ..area };
         canvas.clear(last);
-        let key = match (model.pane, &row.around) {
-            (Pane::List, None) => "Enter",
-            (Pane::List, Some(_)) => "Tab",
-            (Pane::Detail | Pane::Open, _) => "j",
+        let action = match (model.pane, &row.around) {
+            (Pane::List, None) => Action::Open,
+            (Pane::List, Some(_)) => Action::OtherPane,
+            (Pane::Detail | Pane::Open, _) => Action::Down,
         };
-        let more = format!(" … {} more · {key}", hidden + 1);
+        let key = key(model, action).map_or_else(String::new, |key| format!(" · {key}"));
+        let more = format!(" … {} more{key}", hidden + 1);
         canvas.line(last, 0, &Line::from(Span::styled(more, theme.muted)));
     }
 }
@@ -200,7 +219,10 @@ fn nothing(canvas: &mut Canvas<'_>, model: &Model, parts: &Parts) {
     let name = Span::styled(format!("Clashes{}", as_of(model)), theme.focus);
     let title = Line::from(vec![name, Span::styled(filtered(model), theme.muted)]);
     let bottom = [parts.list, parts.detail].map(Rect::bottom).into_iter().max().unwrap_or(0);
-    canvas.rule(Rect { x: 0, y: 1, width, height: 1 }, 0, &title, &Line::default());
+    // Below the banner, where there is one.
+    let rule = [parts.list_title, parts.detail_title].into_iter().find(|area| area.height > 0);
+    let rule = Rect { x: 0, width, ..rule.unwrap_or_default() };
+    canvas.rule(rule, 0, &title, &Line::default());
     let now = model.now();
     let intents = model
         .picture
@@ -246,7 +268,7 @@ fn nothing(canvas: &mut Canvas<'_>, model: &Model, parts: &Parts) {
         lines.push(Line::default());
     }
     // With few rows no blank is spent above the sentence.
-    let room = usize::from(bottom.saturating_sub(2));
-    let top = usize::from(lines.len() > room + 1);
-    canvas.lines(Rect { x: 0, y: 2, width, height: bottom.saturating_sub(2) }, &lines, top);
+    let body = Rect { y: rule.bottom(), height: bottom.saturating_sub(rule.bottom()), ..rule };
+    let top = usize::from(lines.len() > usize::from(body.height) + 1);
+    canvas.lines(body, &lines, top);
 }

@@ -5,7 +5,7 @@ use ratatui::style::Style;
 use ratatui::text::{Line, Span};
 
 use super::side::{beside, side};
-use super::{counted, mark_style, tense};
+use super::{counted, key, mark_style, tense};
 use crate::conflict::Level;
 use crate::shown;
 use crate::tui::clashes::Row;
@@ -210,8 +210,10 @@ fn members(out: &mut Paper<'_>, row: &Row) {
         out.say(1, &format!("and {rest} more"), theme.muted);
     }
     out.blank();
-    let unfold = if row.unfolded { "Enter folds them up again." } else { "Enter lists them one by one." };
-    out.say(1, unfold, theme.muted);
+    if let Some(key) = key(model, Action::Open) {
+        let does = if row.unfolded { "folds them up again" } else { "lists them one by one" };
+        out.say(1, &format!("{key} {does}."), theme.muted);
+    }
 }
 
 /// The only thing that a person can do about it.
@@ -219,10 +221,8 @@ fn message(out: &mut Paper<'_>, row: &Row) {
     let model = out.model;
     let theme = &model.look.theme;
     let Some(message) = model.clash_message().filter(|_| row.over.is_none()) else { return };
-    let key = model.keys.rows().find(|(binding, _)| binding.action == Action::Copy);
-    let key = key.and_then(|(_, keys)| keys.first().map(|key| key.name()));
     out.blank();
-    let copies = key.map_or(String::new(), |key| format!("{key} copies this"));
+    let copies = key(model, Action::Copy).map_or(String::new(), |key| format!("{key} copies this"));
     out.title(&message.to, theme.focus, &copies);
     out.say(3, &message.text, theme.text);
 }
