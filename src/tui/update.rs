@@ -41,8 +41,14 @@ pub fn heard(model: &mut Model, heard: Heard) {
 
 /// All the news that came at once. Where things stand on the screen is settled once for all of them.
 pub fn heard_all(model: &mut Model, news: impl IntoIterator<Item = Heard>) {
-    news.into_iter().for_each(|heard| take_in(model, heard));
-    keep_in_sight(model);
+    let mut any = false;
+    for heard in news {
+        any = true;
+        take_in(model, heard);
+    }
+    if any {
+        keep_in_sight(model);
+    }
 }
 
 fn take_in(model: &mut Model, heard: Heard) {
@@ -327,7 +333,9 @@ fn keep_in_sight(model: &mut Model) {
         View::Clashes => clashes::keep_in_sight(model),
         View::Activity => activity::keep_in_sight(model),
     }
-    model.detail_top = model.detail_top.min(view::detail_end(model));
+    if model.detail_top > 0 {
+        model.detail_top = model.detail_top.min(view::detail_end(model)); // which takes laying it out
+    }
     if let Some(top) = model.help {
         model.help = Some(top.min(view::help_end(model)));
     }
