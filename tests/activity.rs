@@ -6,13 +6,14 @@
 mod screen;
 
 use chrono::TimeDelta;
+use crossterm::event::{KeyCode, KeyModifiers};
 use prickle::tui::model::{Here, Model, Pane, Panel, View, Watch};
 use prickle::tui::theme::Theme;
 use prickle::tui::{update, view};
 use serde_json::{Value, json};
 
 use screen::pulses::{LIVE, event, live, pulse, time};
-use screen::{ACME, draw, hear, is_foreign, look, press, recorded, room, selected, text, unheard};
+use screen::{ACME, draw, hear, is_foreign, look, press, recorded, room, selected, stroke, text, unheard};
 
 fn intent(kind: &str, path: &str, until: &str) -> Value {
     json!({"kind": kind, "paths": [path], "areas": [], "expires_at": time(until)})
@@ -577,4 +578,72 @@ fn the_help_is_looked_through_for_a_key_or_what_it_does() {
     assert!(m.help.is_none());
     press(&mut m, "?");
     assert!(text(&mut m, 80, 24).contains("one level back"));
+}
+
+/// What the Activity tells with a filter, as rows of `width` columns.
+fn filtered(story: &mut Story, filter: &str) -> String {
+    press(&mut story.model, "4/");
+    stroke(&mut story.model, KeyCode::Char('u'), KeyModifiers::CONTROL);
+    press(&mut story.model, filter);
+    stroke(&mut story.model, KeyCode::Enter, KeyModifiers::NONE);
+    text(&mut story.model, 100, 24)
+}
+
+#[test]
+fn the_filter_finds_who_left_and_what_was_said_by_who_is_so_now() {
+    let mut story = Story::begin();
+    story.says("lumen/docs", "14:02:00", &json!({"doing": "Translating"}));
+    story.says("lumen/docs", "14:03:00", &json!({"doing": "Translating", "availability": "idle"}));
+    story.seq += 1;
+    let gone = json!({"type": "gone", "seq": story.seq, "at": time("14:04:00"), "agent_id": "lumen/fixer"});
+    hear(&mut story.model, "14:04:00", json!({"news": "event", "frame": gone}));
+    // The clash that this ended says so too.
+    let left = |shown: &str| {
+        shown.lines().any(|line| line.contains("lumen/fixer  ") && line.contains("left the room"))
+    };
+    for by in ["a:fixer", "o:lumen", "fixer", "lumen/fix", "-o:acme"] {
+        let shown = filtered(&mut story, by);
+        assert!(left(&shown), "{by}: {shown}");
+    }
+    for by in ["a:docs", "o:acme", "translating", "s:working", "b:main", "-a:fixer"] {
+        let shown = filtered(&mut story, by);
+        assert!(!left(&shown), "{by}: {shown}");
+    }
+    // It said this while it was at work, and is idle now.
+    assert!(filtered(&mut story, "s:idle").contains("Translating"));
+    let working = filtered(&mut story, "s:working");
+    assert!(!working.contains("docs"), "{working}");
+    assert!(working.contains("builder"), "{working}");
+}
+
+#[test]
+fn the_same_failure_that_comes_again_is_told_again_and_found() {
+    let failed = json!({"doing": "x", "run_failure": {"class": "auth", "step": "claude_code_sign_in"}});
+    let mut story = Story::begin();
+    story.says("acme/reviewer", "14:02:00", &json!({"doing": "x"}));
+    story.fails("acme/reviewer", "14:03:00", "14:02:00", &failed);
+    // The agent itself reports: its failure stands as it did.
+    story.says("acme/reviewer", "14:04:00", &failed);
+    story.says("acme/reviewer", "14:05:00", &failed);
+    story.model.watch = Watch::Still(time("14:06:00"));
+    let shown = text(&mut story.model, 100, 24);
+    press(&mut story.model, "4");
+    let told = |model: &mut Model| text(model, 100, 24).matches("is signed out").count();
+    assert_eq!(told(&mut story.model), 1, "{shown}");
+    press(&mut story.model, "n");
+    let first = story.model.event;
+    assert!(first.is_some());
+    // The runner reports: it has failed once more.
+    story.fails("acme/reviewer", "14:07:00", "14:05:00", &failed);
+    story.model.watch = Watch::Still(time("14:07:00"));
+    update::pass(&mut story.model);
+    assert_eq!(told(&mut story.model), 2, "{}", text(&mut story.model, 100, 24));
+    let mut found = Vec::new();
+    for _ in 0..2 {
+        press(&mut story.model, "n");
+        found.push(story.model.event);
+    }
+    found.sort();
+    // The clash of the first look, and the new failure: the one before it is over.
+    assert!(found[0] < first && found[1] > first, "{found:?} {first:?}");
 }

@@ -79,14 +79,13 @@ impl Plain {
                 let pulses: Vec<Pulse> = self.picture.agents().map(|(_, a)| (*a.pulse).clone()).collect();
                 for pulse in pulses {
                     let before = old.agent(&pulse.agent_id).map(|a| (*a.pulse).clone());
-                    self.report(before.as_ref(), &pulse, None, &mut said);
+                    self.report(before.as_ref(), &pulse, None, now, &mut said);
                 }
                 let gone = old.agents().filter(|(id, _)| self.picture.agent(id).is_none());
                 said.extend(gone.map(|(id, _)| format!("{} left the room.", shown::line(id.as_str()))));
             }
             (News::Event { frame: Frame::Pulse { at, pulse, .. } }, _) => {
-                let late = (now - *at > LATE).then_some(*at);
-                self.report(event.flatten().as_ref(), pulse, late, &mut said);
+                self.report(event.flatten().as_ref(), pulse, Some(*at), now, &mut said);
             }
             (News::Event { frame: Frame::Gone { agent_id, .. } }, _) => {
                 said.push(format!("{} left the room.", shown::line(agent_id.as_str())));
@@ -240,14 +239,22 @@ impl Plain {
     }
 
     /// What a new pulse says that the last did not, a line for each thing that stands alone; with its time where
-    /// it is told `late`.
-    fn report(&self, before: Option<&Pulse>, after: &Pulse, late: Option<Time>, said: &mut Vec<String>) {
+    /// `now` it is late. `at`: when it was reported; a picture does not say.
+    fn report(
+        &self,
+        before: Option<&Pulse>,
+        after: &Pulse,
+        at: Option<Time>,
+        now: Time,
+        said: &mut Vec<String>,
+    ) {
+        let late = at.filter(|at| now - *at > LATE);
         let id = shown::line(after.agent_id.as_str());
         let told = |what: &str| late.map_or(String::new(), |at| format!(" {what} {}.", self.zone.second(at)));
         let (so, then) = (told("It said so at"), told("That was at"));
         let mut state = false;
         let mut extra = String::new();
-        for change in change::between(before, after) {
+        for change in change::between(before, after, at) {
             match change {
                 Change::Failed(failure) => {
                     said.push(self.failed(&after.agent_id, &after.owner, failure, late));
@@ -412,12 +419,10 @@ mod tests {
                 "14:30:40 Failed: lumen/fixer, Codex is signed out. lumen must sign in to Codex."
             ]
         );
-        let now = pulse(
-            "14:31:10",
-            &json!({"doing": "Fixing\nthe loop", "branch": "fix/login", "run_failure":
+        let more = json!({"doing": "Fixing\nthe loop", "branch": "fix/login", "run_failure":
             {"class": "auth", "step": "codex_sign_in"}, "intent": {"kind": "change", "paths": ["src/a.rs"],
-            "areas": ["auth"], "expires_at": "2026-11-30T15:01:10Z"}}),
-        );
+            "areas": ["auth"], "expires_at": "2026-11-30T15:01:10Z"}});
+        let now = pulse("14:31:10", &more);
         assert_eq!(
             tell(&mut p, "14:31:10", event("14:31:10", 8, &now)),
             [
@@ -425,7 +430,16 @@ mod tests {
                 "14:31:10 lumen/fixer is working: Fixing·the loop. Branch fix/login."
             ]
         );
-        assert!(tell(&mut p, "14:31:20", event("14:31:20", 9, &now)).is_empty(), "nothing new, nothing said");
+        let again = pulse("14:31:20", &more);
+        assert!(
+            tell(&mut p, "14:31:20", event("14:31:20", 9, &again)).is_empty(),
+            "nothing new, nothing said"
+        );
+        assert_eq!(
+            tell(&mut p, "14:31:30", event("14:31:30", 10, &again)),
+            ["14:31:30 Failed: lumen/fixer, Codex is signed out. lumen must sign in to Codex."],
+            "by its runner: once more"
+        );
         let lost = |ms: u64| json!({"news": "lost", "why": "connection refused", "retry_in": ms});
         assert_eq!(
             tell(&mut p, "14:33:20", lost(500)),
@@ -433,7 +447,7 @@ mod tests {
         );
         assert!(tell(&mut p, "14:33:21", lost(1000)).is_empty());
         assert_eq!(
-            tell(&mut p, "14:34:02", live("14:34:02", true, 10)),
+            tell(&mut p, "14:34:02", live("14:34:02", true, 11)),
             ["14:34:02 Live again after 42 seconds. 1 change caught up with."]
         );
         let idle = pulse(
@@ -441,7 +455,7 @@ mod tests {
             &json!({"availability": "idle", "doing": "Fixing\nthe loop", "branch": "fix/login"}),
         );
         assert_eq!(
-            tell(&mut p, "14:34:02", event("14:33:31", 10, &idle)),
+            tell(&mut p, "14:34:02", event("14:33:31", 11, &idle)),
             [
                 "14:34:02 lumen/fixer runs again. The failure was cleared. That was at 14:33:31.",
                 "14:34:02 lumen/fixer has withdrawn its intent. It said so at 14:33:31.",

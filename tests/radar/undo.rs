@@ -472,3 +472,29 @@ fn a_picture_tells_of_clashes_and_keeps_them_while_nothing_is_heard() {
     p.apply(heard("14:52:00", json!({"news": "snapshot", "seq": 9, "pulses": pulses[..1]})));
     assert_eq!(told(&p, false)[4..], ["14:52:00 lumen/b left the room"]);
 }
+
+#[test]
+fn the_list_of_conflicts_is_another_only_where_one_of_them_is_touched() {
+    let mut radar = radar(
+        &[said("acme/a", "14:00:00", "remove a", &[]), said("lumen/b", "14:00:00", "change a", &[])],
+        "14:00:00",
+    );
+    let mut before = radar.version();
+    let mut touches = |radar: &Radar| radar.version() != std::mem::replace(&mut before, radar.version());
+    assert!(!touches(&radar));
+    radar.pulse(&pulse(said("orbit/c", "14:01:00", "", &["b"])), time("14:01:00"));
+    assert!(!touches(&radar), "somebody comes");
+    radar.pulse(&pulse(said("orbit/c", "14:02:00", "change b", &["b"])), time("14:02:00"));
+    radar.pulse(&pulse(said("orbit/c", "14:03:00", "change b", &["b"])), time("14:03:00"));
+    assert!(!touches(&radar), "nobody is there");
+    radar.pulse(&pulse(said("lumen/b", "14:04:00", "change a", &[])), time("14:04:00"));
+    assert!(touches(&radar), "it holds longer");
+    radar.pulse(&pulse(said("orbit/c", "14:05:00", "change a", &[])), time("14:05:00"));
+    assert!(touches(&radar), "one begins");
+    radar.gone(&"orbit/c".parse().unwrap(), time("14:06:00"));
+    assert!(touches(&radar), "one is over");
+    radar.pass(time("14:40:00"));
+    assert!(touches(&radar), "one runs out");
+    radar.gone(&"lumen/b".parse().unwrap(), time("14:41:00"));
+    assert!(!touches(&radar), "somebody leaves");
+}

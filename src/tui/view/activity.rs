@@ -195,8 +195,8 @@ fn tell(model: &Model, happening: &Happening) -> Told {
         style: theme.text,
     };
     match happening {
-        Happening::Reported { before, after, .. } => {
-            let changes = change::between(before.as_deref(), after);
+        Happening::Reported { before, after, at } => {
+            let changes = change::between(before.as_deref(), after, Some(*at));
             let told = plain(after.agent_id.as_str(), &words::changes(&changes));
             let (mark, accent) = match changes.first() {
                 Some(Change::Failed(_)) => ("!", theme.error),

@@ -11,7 +11,7 @@ use ratatui::text::{Line, Span};
 use super::paint::Canvas;
 use super::pane;
 use super::{Parts, as_of, filtered, nothing_matches, text};
-use crate::conflict::{ENDED_FOR, FILES_COUNT_FOR, Level};
+use crate::conflict::{ENDED_FOR, FILES_COUNT_FOR, Level, files_count_until};
 use crate::shown;
 use crate::tui::clashes::Row;
 use crate::tui::keys::Action;
@@ -204,7 +204,7 @@ fn nothing(canvas: &mut Canvas<'_>, model: &Model, parts: &Parts) {
     let files = model
         .picture
         .agents()
-        .filter(|(_, agent)| !agent.pulse.files.is_empty() && now < agent.pulse.updated_at + FILES_COUNT_FOR);
+        .filter(|(_, agent)| !agent.pulse.files.is_empty() && now < files_count_until(&agent.pulse));
     let files = files.count() as u64;
     let (is, looked) = if model.is_old() { ("was", "Looked at then") } else { ("is", "Looked at now") };
     let minutes = FILES_COUNT_FOR.num_minutes();
