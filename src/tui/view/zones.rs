@@ -25,7 +25,8 @@ pub fn draw(canvas: &mut Canvas<'_>, model: &Model, parts: &Parts) {
     let rows = usize::from(area.height);
     let zones = Zones::of(model, rows, usize::from(model.size.1 / 3).max(1));
     let names = names(model, &zones, area);
-    for agent in zones.pinned.iter().chain(&zones.working).filter_map(|id| model.picture.agent(id)) {
+    let all = zones.pinned.iter().chain(&zones.working).chain(&zones.others);
+    for agent in all.filter_map(|id| model.picture.agent(id)) {
         lasts(canvas, model, agent);
     }
     let mut y = 0;
