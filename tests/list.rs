@@ -801,3 +801,24 @@ fn the_ages_of_a_side_pane_go_on() {
     assert!(view::plain(&buffer).contains("○ acme/x00   1m idle"), "{}", view::plain(&buffer));
     assert!(lasts.is_some_and(|lasts| lasts <= TimeDelta::minutes(1)), "{lasts:?}");
 }
+
+#[test]
+fn ones_own_needs_are_pinned_first_and_a_told_trouble_is_not() {
+    let theirs = ["lumen/a", "lumen/b", "lumen/c", "orbit/d"];
+    let theirs = theirs.map(|id| pulse(id, "away", 2, failed("codex_sign_in")));
+    let others = crowd("zen", "working", 20);
+    let mut m = room(&[&theirs[..], &clashing("acme/mine", "orbit/other"), &others].concat());
+    let shown = text(&mut m, 38, 12);
+    assert!(pins(&shown)[0].starts_with("≠ acme/mine "), "{shown}");
+    // Under a banner those that it tells of are in the sums.
+    let down = ["lumen/a", "orbit/b", "orbit/c"];
+    let mut m = room(&[&clashing("acme/mine", "orbit/other")[..], &others].concat());
+    down.iter().for_each(|id| report(&mut m, &pulse(id, "away", 2, failed("claude_code_service"))));
+    let shown = text(&mut m, 45, 14);
+    assert!(shown.lines().nth(1).unwrap().contains("2 owners"), "{shown}");
+    let names: Vec<&str> = pins(&shown)[1..].iter().map(|line| &line[..line.find("  ").unwrap()]).collect();
+    assert_eq!(names, ["≠ acme/mine", "≠ orbit/other"], "{shown}");
+    assert!(shown.contains(" working · 3 not here\n"), "{shown}");
+    // Too small for the banner, it is said of each.
+    assert!(text(&mut m, 45, 7).contains("! "), "{}", text(&mut m, 45, 7));
+}
