@@ -400,3 +400,56 @@ fn zones_and_their_grammar() {
     insta::assert_snapshot!("zones-38x24", text(&mut m, 38, 24));
     insta::assert_snapshot!("zones-30x40", text(&mut m, 30, 40));
 }
+
+/// A failure that only its own agent has, and one of a service.
+fn failed(step: &str) -> Value {
+    let class = if step.ends_with("service") { "provider" } else { "auth" };
+    json!({"run_failure": {"class": class, "step": step}})
+}
+
+/// Two agents that would undo each other's work.
+fn clashing(one: &str, other: &str) -> [Value; 2] {
+    let about = |kind: &str| json!({"intent": {"kind": kind, "paths": ["src/**"], "areas": [], "expires_at": "2026-11-30T15:00:00Z"}});
+    [pulse(one, "working", 1, about("remove")), pulse(other, "working", 1, about("change"))]
+}
+
+/// So many agents of one owner.
+fn crowd(owner: &str, availability: &str, count: usize) -> Vec<Value> {
+    (0..count).map(|n| pulse(&format!("{owner}/x{n:02}"), availability, 1, json!({}))).collect()
+}
+
+/// The rows of a side pane above the rule with the room's name, without the header.
+fn pins(shown: &str) -> Vec<&str> {
+    shown.lines().skip(1).take_while(|line| !line.starts_with('─')).collect()
+}
+
+#[test]
+fn the_ages_of_a_side_pane_go_on() {
+    let mut m = room(&crowd("acme", "idle", 20));
+    update::resize(&mut m, 45, 24);
+    let mut buffer = Buffer::empty(Rect::new(0, 0, 45, 24));
+    let lasts = view::draw(&m, &mut buffer);
+    assert!(view::plain(&buffer).contains("○ acme/x00   1m idle"), "{}", view::plain(&buffer));
+    assert!(lasts.is_some_and(|lasts| lasts <= TimeDelta::minutes(1)), "{lasts:?}");
+}
+
+#[test]
+fn ones_own_needs_are_pinned_first_and_a_told_trouble_is_not() {
+    let theirs = ["lumen/a", "lumen/b", "lumen/c", "orbit/d"];
+    let theirs = theirs.map(|id| pulse(id, "away", 2, failed("codex_sign_in")));
+    let others = crowd("zen", "working", 20);
+    let mut m = room(&[&theirs[..], &clashing("acme/mine", "orbit/other"), &others].concat());
+    let shown = text(&mut m, 38, 12);
+    assert!(pins(&shown)[0].starts_with("≠ acme/mine "), "{shown}");
+    // Under a banner those that it tells of are in the sums.
+    let down = ["lumen/a", "orbit/b", "orbit/c"];
+    let mut m = room(&[&clashing("acme/mine", "orbit/other")[..], &others].concat());
+    down.iter().for_each(|id| report(&mut m, &pulse(id, "away", 2, failed("claude_code_service"))));
+    let shown = text(&mut m, 45, 14);
+    assert!(shown.lines().nth(1).unwrap().contains("2 owners"), "{shown}");
+    let names: Vec<&str> = pins(&shown)[1..].iter().map(|line| &line[..line.find("  ").unwrap()]).collect();
+    assert_eq!(names, ["≠ acme/mine", "≠ orbit/other"], "{shown}");
+    assert!(shown.contains(" working · 3 not here\n"), "{shown}");
+    // Too small for the banner, it is said of each.
+    assert!(text(&mut m, 45, 7).contains("! "), "{}", text(&mut m, 45, 7));
+}
