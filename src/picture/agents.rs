@@ -121,13 +121,15 @@ impl Agents {
     /// Takes an agent in, in place of what was known of it.
     pub(super) fn insert(&mut self, agent: Agent) {
         let id = agent.pulse.agent_id.clone();
+        let fails = agent.pulse.run_failure.is_some();
         self.claims.turn(&agent, Ages::enter);
-        if agent.pulse.run_failure.is_none() {
+        let old = self.of.insert(id.clone(), agent);
+        if fails {
+            self.failed.insert(id);
+        } else if old.as_ref().is_some_and(|old| old.pulse.run_failure.is_some()) {
             self.failed.remove(&id);
-        } else if !self.failed.contains(&id) {
-            self.failed.insert(id.clone());
         }
-        if let Some(old) = self.of.insert(id, agent) {
+        if let Some(old) = old {
             self.claims.turn(&old, Ages::leave);
         }
     }

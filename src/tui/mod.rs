@@ -131,6 +131,8 @@ where
     let mut drawn: Option<Instant> = None;
     let mut pending = true;
     let mut lasts = None;
+    // What has woken us.
+    let mut news = None;
     let mut input_open = true;
     let mut failures = 0;
     loop {
@@ -141,12 +143,8 @@ where
                 update::resize(model, size.0, size.1);
             }
             // What came since the last picture is taken in at once: a thousand reports a second wake nobody one by one.
-            if let Some(feed) = feed.as_deref_mut()
-                && let Some(first) = feed.try_next()
-            {
-                let more = std::iter::from_fn(|| feed.try_next()).take(DRAIN);
-                update::heard_all(model, std::iter::once(first).chain(more));
-            }
+            let more = std::iter::from_fn(|| feed.as_deref_mut()?.try_next()).take(DRAIN);
+            update::heard_all(model, news.take().into_iter().chain(more));
             update::pass(model);
             let mut picture = Buffer::empty(Rect::new(0, 0, size.0, size.1));
             (hooks.alone)(!model.is_old() && model.picture.is_whole() && model.picture.agents().len() == 0);
@@ -182,7 +180,7 @@ where
                 None => input_open = false,
             },
             heard = next(feed.as_deref_mut()), if !pending => match heard {
-                Some(heard) => update::heard(model, heard),
+                Some(heard) => news = Some(heard),
                 None => feed = None,
             },
             signal = signals.recv() => match signal {
