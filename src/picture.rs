@@ -81,6 +81,8 @@ pub struct Picture {
     outage: Option<Outage>,
     /// The last event of this database that the log has seen or passed over.
     logged: u64,
+    /// The time of the last event, by the room's clock.
+    said: Option<Time>,
     /// The event up to which the room has promised to tell what was missed.
     promised: u64,
 }
@@ -110,6 +112,7 @@ impl Picture {
             whole: false,
             outage: None,
             logged: 0,
+            said: None,
             promised: 0,
         }
     }
@@ -232,13 +235,14 @@ impl Picture {
             News::Event { frame } => self.event(frame, self.room_time(at)),
             News::Run { .. } => {}
             News::Room { refusing } => self.refusing = refusing,
-            News::Lost { why, retry_in } => {
+            News::Lost { why, retry_in, heard_at } => {
                 let retry_at = TimeDelta::from_std(retry_in).ok().map(|wait| wire::later(at, wait));
+                let heard = heard_at.map_or(at, |heard| heard.min(at));
                 let since = match &self.connection {
                     Connection::Offline { since, .. } | Connection::Refused { since, .. } => *since,
-                    _ => at,
+                    _ => heard,
                 };
-                self.begin_outage(at);
+                self.begin_outage(heard);
                 self.connection = Connection::Offline { since, why, retry_at };
             }
             News::Refused { why } => {
@@ -267,7 +271,10 @@ impl Picture {
 
     fn begin_outage(&mut self, local: Time) {
         if self.outage.is_none() && self.whole {
-            self.outage = Some(Outage { from: self.room_time(local) });
+            // What has come since by the room's own clock, it has said since.
+            let from = self.said.unwrap_or(Time::MIN_UTC).max(self.room_time(local));
+            self.pass(from); // while nothing is heard, nothing runs out
+            self.outage = Some(Outage { from });
             self.log.caught_up();
         }
     }
@@ -358,6 +365,9 @@ impl Picture {
 
     fn event(&mut self, frame: Frame, now: Time) {
         let seq = frame.seq();
+        if let Frame::Pulse { at, .. } | Frame::Gone { at, .. } = &frame {
+            self.said = Some((*at).min(now));
+        }
         match frame {
             Frame::Pulse { at, pulse, .. } => {
                 let after = Arc::<Pulse>::from(pulse);

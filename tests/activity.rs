@@ -7,6 +7,7 @@ mod screen;
 
 use chrono::TimeDelta;
 use crossterm::event::{KeyCode, KeyModifiers};
+use prickle::conflict::Level;
 use prickle::tui::model::{Here, Model, Pane, Panel, View, Watch};
 use prickle::tui::theme::Theme;
 use prickle::tui::{update, view};
@@ -701,4 +702,43 @@ fn a_picture_that_stands_still_waits_with_what_a_new_one_of_the_room_has_changed
         // One differs, one came, one is gone, and the clash of two of them is over.
         assert_eq!(story.model.waiting(), Some(4), "{epoch}");
     }
+}
+
+#[test]
+fn nothing_was_heard_since_the_last_sign_of_life_not_since_that_was_noticed() {
+    let mut story = Story::begin();
+    // The machine slept; the clash's two had until 14:20.
+    let lost = json!({"news": "lost", "why": "reset", "retry_in": 900, "heard_at": time("14:03:00")});
+    hear(&mut story.model, "16:00:00", lost);
+    story.model.watch = Watch::Still(time("16:00:00"));
+    update::pass(&mut story.model);
+    assert_eq!(story.model.picture.heard_until(), Some(time("14:03:00")));
+    let shown = text(&mut story.model, 100, 24);
+    assert!(shown.contains("as of 14:03:00"), "{shown}");
+    assert_eq!(story.model.list.needing(), 1, "as it was then");
+    hear(&mut story.model, "16:00:05", live("16:00:05", 6, true));
+    story.model.watch = Watch::Still(time("16:00:05"));
+    press(&mut story.model, "4");
+    let shown = text(&mut story.model, 100, 24);
+    assert!(shown.contains("14:03 to 16:00 not connected"), "{shown}");
+}
+
+#[test]
+fn what_ran_out_by_the_last_sign_of_life_needs_nobody_while_nothing_is_heard() {
+    let mut story = Story::begin();
+    // No sign of life is recorded: as if it had been heard until then.
+    hear(&mut story.model, "16:00:00", json!({"news": "lost", "why": "reset", "retry_in": 900}));
+    story.model.watch = Watch::Still(time("16:00:00"));
+    update::pass(&mut story.model);
+    assert_eq!(story.model.picture.count_of(Level::Clash), 0);
+    assert_eq!(story.model.list.needing(), 0);
+    press(&mut story.model, "4");
+    let shown = text(&mut story.model, 100, 24);
+    assert!(shown.contains("clash over"), "{shown}");
+    // An event of the room is a sign of life by its own clock.
+    let mut story = Story::begin();
+    story.says("lumen/docs", "14:04:00", &json!({"doing": "x"}));
+    let lost = json!({"news": "lost", "why": "reset", "retry_in": 900, "heard_at": time("14:03:00")});
+    hear(&mut story.model, "16:00:00", lost);
+    assert_eq!(story.model.picture.heard_until(), Some(time("14:04:00")));
 }

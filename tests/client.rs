@@ -445,7 +445,7 @@ async fn waits_grow_to_a_bound_and_start_over_after_a_connection_that_lived() {
     let mut waits = Vec::new();
     while waits.len() < 7 {
         match next(&mut feed).await {
-            News::Lost { why, retry_in } => {
+            News::Lost { why, retry_in, .. } => {
                 assert_eq!(why, "connection refused");
                 waits.push(retry_in);
             }
@@ -632,7 +632,7 @@ async fn a_room_that_says_when_to_come_again_is_heeded_and_not_given_up() {
     let mut waits = Vec::new();
     while waits.len() < 3 {
         match next(&mut feed).await {
-            News::Lost { why, retry_in } => {
+            News::Lost { why, retry_in, .. } => {
                 assert_eq!(why, "the room asks to slow down: All places are taken.");
                 waits.push(retry_in);
             }

@@ -54,9 +54,13 @@ async fn case_b04_a_way_that_froze_is_noticed_in_time_and_the_picture_is_the_roo
     for n in 1..=5 {
         room.pulse(&agent, doing(n)).await;
     }
+    // What was already on its way may still have come.
+    let froze = chrono::Utc::now();
     follower.until(offline).await;
     // As long again for a machine with much else to do.
     assert!(began.elapsed() < 2 * noticed, "{:?}", began.elapsed());
+    // The picture is of when the room was last heard, which was before the way froze.
+    assert!(follower.picture.heard_until().unwrap() <= froze, "{:?} {froze}", follower.picture.heard_until());
     assert_eq!(follower.told(), ["before"], "nothing of it came through");
     relay.thaw();
     follower.until_seq(6).await;

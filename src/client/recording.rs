@@ -185,7 +185,10 @@ mod tests {
             heard(2, News::Snapshot { seq: 3, pulses: Vec::new() }),
             heard(3, News::Event { frame: Frame::parse(gone).unwrap() }),
             heard(4, News::Recent { events: vec![Frame::parse(other).unwrap()] }),
-            heard(5, News::Lost { why: "no answer".into(), retry_in: Duration::from_millis(480) }),
+            heard(
+                5,
+                News::Lost { why: "no answer".into(), retry_in: Duration::from_millis(480), heard_at: None },
+            ),
         ]
     }
 

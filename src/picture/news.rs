@@ -66,6 +66,10 @@ pub enum News {
         /// When it will be tried again, from now.
         #[serde(with = "millis")]
         retry_in: Duration,
+        /// When the last sign of life came, by the watcher's clock; `None`: it is not known, or there was no
+        /// connection.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        heard_at: Option<Time>,
     },
     /// The room will not have us; trying again is of no use until something is changed.
     Refused {

@@ -204,7 +204,11 @@ impl Plain {
                 match &mut self.offline {
                     None => {
                         said.push(format!("Offline: {why}. Trying again until it works."));
-                        self.offline = Some((local, vec![why]));
+                        let since = match &self.picture.connection {
+                            Connection::Offline { since, .. } => *since,
+                            _ => local,
+                        };
+                        self.offline = Some((since, vec![why]));
                     }
                     Some((_, told)) if told.contains(&why) => {}
                     Some((_, told)) => {

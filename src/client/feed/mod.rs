@@ -15,11 +15,12 @@ use tokio_tungstenite::tungstenite::Utf8Bytes;
 
 use self::backoff::Backoff;
 use self::order::Order;
-use self::socket::End;
+use self::socket::{End, Life};
 use super::Access;
 use super::recording::Recorder;
 use super::words::Trouble;
 use crate::picture::{Heard, News};
+use crate::wire::Time;
 use crate::wire::id::Slug;
 
 /// Where a feed gets its address and key from, anew for each connection: a key that was made or replaced
@@ -223,14 +224,15 @@ impl Task {
         let mut resynced = false;
         loop {
             self.out.tell(News::Connecting).await?;
+            let mut life = Life::default();
             let source = Arc::clone(&self.source);
             let end = match tokio::task::spawn_blocking(move || source()).await {
                 Err(_) => End::Lost("this program is ending".into()),
                 Ok(Err(Trouble::Lost(why))) => End::Lost(why),
                 Ok(Err(Trouble::Key(why) | Trouble::Refused(why))) => End::Refused(why),
                 Ok(Ok(access)) => {
-                    let visit =
-                        socket::visit(&access, &self.project, &self.options, &mut self.order, &self.out);
+                    let (options, order) = (&self.options, &mut self.order);
+                    let visit = socket::visit(&access, &self.project, options, order, &self.out, &mut life);
                     let (end, stood) = visit.await;
                     if stood.is_some_and(|stood| stood >= self.options.lived) {
                         self.backoff.reset();
@@ -253,10 +255,11 @@ impl Task {
                 }
                 End::Gap => {
                     self.order.forget();
-                    self.wait("the room leaves out events".into(), Duration::ZERO, wake).await?;
+                    self.wait("the room leaves out events".into(), Duration::ZERO, life.heard_at(), wake)
+                        .await?;
                 }
-                End::Lost(why) => self.wait(why, Duration::ZERO, wake).await?,
-                End::Later(why, asked) => self.wait(why, asked, wake).await?,
+                End::Lost(why) => self.wait(why, Duration::ZERO, life.heard_at(), wake).await?,
+                End::Later(why, asked) => self.wait(why, asked, life.heard_at(), wake).await?,
                 End::Refused(why) => {
                     self.out.tell(News::Refused { why }).await?;
                     wake.await;
@@ -266,15 +269,16 @@ impl Task {
         }
     }
 
-    /// `asked`: how long the room wants us to wait.
+    /// `asked`: how long the room wants us to wait. `heard_at`: when it was heard last.
     async fn wait(
         &mut self,
         why: String,
         asked: Duration,
+        heard_at: Option<Time>,
         wake: impl Future<Output = ()>,
     ) -> Result<(), Gone> {
         let retry_in = self.backoff.next().max(self.backoff.at_least(asked));
-        self.out.tell(News::Lost { why, retry_in }).await?;
+        self.out.tell(News::Lost { why, retry_in, heard_at }).await?;
         tokio::select! {
             () = tokio::time::sleep(retry_in) => {}
             // Who asks for it need not wait the longer for having asked.

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use chrono::Utc;
 use futures_util::{FutureExt, SinkExt, StreamExt};
 use reqwest::header::{AUTHORIZATION, HeaderValue, RETRY_AFTER, USER_AGENT};
 use rustls::pki_types::ServerName;
@@ -23,6 +24,7 @@ use crate::client::Access;
 use crate::client::http::{AGENT, Http};
 use crate::client::words::{self, Trouble};
 use crate::picture::News;
+use crate::wire::Time;
 use crate::wire::feed::{FRAME_MAX, Frame, OtherFrame};
 use crate::wire::id::Slug;
 use crate::wire::pulse::Pulse;
@@ -69,6 +71,37 @@ impl Pace {
     }
 }
 
+/// When the room was last heard, by the watcher's clock.
+#[derive(Debug, Default)]
+pub(super) struct Life {
+    heard: Option<Time>,
+    /// When we last listened.
+    awake: Option<Time>,
+    /// We have slept, or were stopped: what waited for us meanwhile says nothing of now, only an answer does.
+    slept: bool,
+}
+
+impl Life {
+    pub(super) fn heard_at(&self) -> Option<Time> {
+        self.heard
+    }
+
+    /// We listen again, as we do at least once in the time after which a connection counts as dead.
+    fn wakes(&mut self, options: &Options) {
+        let now = Utc::now();
+        let long = |last: Time| (now - last).to_std().is_ok_and(|gap| gap >= options.dead);
+        self.slept |= self.awake.replace(now).is_some_and(long);
+    }
+
+    /// The room was heard; `answer`: to what we had just asked.
+    fn hears(&mut self, answer: bool) {
+        self.slept &= !answer;
+        if !self.slept {
+            self.heard = self.awake;
+        }
+    }
+}
+
 /// Why a connection ended, or was none.
 pub(super) enum End {
     /// Nobody listens to the news any more.
@@ -99,6 +132,7 @@ pub(super) async fn visit(
     options: &Options,
     order: &mut Order,
     out: &Out,
+    life: &mut Life,
 ) -> (End, Option<Duration>) {
     order.begin();
     let connecting = connect(access, project, order.after());
@@ -110,7 +144,7 @@ pub(super) async fn visit(
         Err(_) => return (End::Lost(format!("no answer for {}", words::length(options.connect))), None),
     };
     let since = Instant::now();
-    let end = listen(&mut socket, access, project, options, order, out).await;
+    let end = listen(&mut socket, (access, project), options, order, out, life).await;
     if matches!(end, End::Gone | End::Gap | End::Lost(_)) {
         // A word of farewell where the room still hears it; it may take no time.
         let _ = tokio::time::timeout(Duration::from_millis(100), socket.close(None)).await;
@@ -190,11 +224,11 @@ async fn explain(failure: Failure, access: &Access, project: &Slug, options: &Op
 
 async fn listen(
     socket: &mut Socket,
-    access: &Access,
-    project: &Slug,
+    (access, project): (&Access, &Slug),
     options: &Options,
     order: &mut Order,
     out: &Out,
+    life: &mut Life,
 ) -> End {
     let mut ping = tokio::time::interval_at(Instant::now() + options.ping, options.ping);
     ping.set_missed_tick_behavior(MissedTickBehavior::Delay);
@@ -206,21 +240,27 @@ async fn listen(
             // than that it came late (the whole process may have been stopped).
             biased;
             _ = ping.tick() => {
+                life.wakes(options);
                 let sent = tokio::time::timeout_at(dead, socket.send(Message::Ping(Bytes::new()))).await;
                 if let Ok(Err(error)) = sent {
                     return End::Lost(words::socket(&error));
                 }
             }
             message = pace.next(socket) => {
+                life.wakes(options);
                 let text = match message {
-                    Some(Ok(Message::Text(text))) => text,
+                    Some(Ok(Message::Text(text))) => {
+                        life.hears(false);
+                        text
+                    }
                     Some(Ok(Message::Close(frame))) => {
                         return words::close(frame.as_ref(), access, project.as_str()).into();
                     }
                     Some(Ok(Message::Binary(_))) => {
                         return End::Lost("the room sent something that is no frame of a pulse feed".into());
                     }
-                    Some(Ok(_)) => {
+                    Some(Ok(sign)) => {
+                        life.hears(matches!(sign, Message::Pong(_)));
                         dead = Instant::now() + options.dead;
                         continue;
                     }
