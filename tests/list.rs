@@ -417,7 +417,7 @@ fn clashing(one: &str, other: &str) -> [Value; 2] {
 
 /// So many agents of one owner.
 fn crowd(owner: &str, availability: &str, count: usize) -> Vec<Value> {
-    (0..count).map(|n| claim(&format!("{owner}/x{n:02}"), availability, 1, &json!({}))).collect()
+    (0..count).map(|n| claim(&format!("{owner}/x{n:02}"), availability, 1, &json!({"doing": "x"}))).collect()
 }
 
 /// The rows of a side pane above the rule with the room's name, without the header.
@@ -431,7 +431,7 @@ fn the_ages_of_a_side_pane_go_on() {
     update::resize(&mut m, 45, 24);
     let mut buffer = Buffer::empty(Rect::new(0, 0, 45, 24));
     let lasts = view::draw(&m, &mut buffer);
-    assert!(view::plain(&buffer).contains("○ acme/x00   1m idle"), "{}", view::plain(&buffer));
+    assert!(view::plain(&buffer).contains("○ acme/x00    1m idle"), "{}", view::plain(&buffer));
     assert!(lasts.is_some_and(|lasts| lasts <= TimeDelta::minutes(1)), "{lasts:?}");
 }
 
