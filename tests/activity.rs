@@ -424,6 +424,10 @@ fn states() -> Vec<(&'static str, Model)> {
     state("caught up", &|model| {
         offline(model);
         hear(model, "14:32:12", live("14:32:12", 21, true));
+        for seq in 19..=21 {
+            let gone = json!({"type": "gone", "seq": seq, "at": time("14:32:11"), "agent_id": format!("acme/x{seq}")});
+            hear(model, "14:32:12", json!({"news": "event", "frame": gone}));
+        }
     });
     state("offline", &|model| offline(model));
     state("frozen", &|model| {
@@ -646,4 +650,55 @@ fn the_same_failure_that_comes_again_is_told_again_and_found() {
     found.sort();
     // The clash of the first look, and the new failure: the one before it is over.
     assert!(found[0] < first && found[1] > first, "{found:?} {first:?}");
+}
+
+/// The room is lost at 14:02 and live again at 14:09, `events` later.
+fn outage(story: &mut Story, events: u64, epoch: &str, resumed: bool) {
+    hear(&mut story.model, "14:02:00", json!({"news": "lost", "why": "reset", "retry_in": 900}));
+    let seq = story.seq + events;
+    let mut live = live("14:09:00", seq, resumed);
+    live["epoch"] = epoch.into();
+    hear(&mut story.model, "14:09:00", live);
+}
+
+#[test]
+fn caught_up_with_are_the_differences_that_a_picture_that_stands_still_waits_with() {
+    let docs = json!({"doing": "Reading the pricing page"});
+    let mut story = Story::begin();
+    press(&mut story.model, "f");
+    outage(&mut story, 5, "x", true);
+    for at in ["14:02:10", "14:02:20", "14:02:30"] {
+        story.says("lumen/docs", at, &docs);
+    }
+    story.says("lumen/docs", "14:03:00", &json!({"doing": "Translating"}));
+    story.says("orbit/new", "14:04:00", &docs);
+    story.model.watch = Watch::Still(time("14:09:00"));
+    assert_eq!(story.model.waiting(), Some(2));
+    press(&mut story.model, "f4");
+    let shown = text(&mut story.model, 100, 24);
+    assert!(shown.contains("live · caught up with 2 changes"), "{shown}");
+    assert!(shown.contains("2 changes caught up with"), "{shown}");
+    // What comes afterwards was not missed.
+    story.says("lumen/docs", "14:09:02", &json!({"doing": "Done"}));
+    let shown = text(&mut story.model, 100, 24);
+    assert!(shown.contains("2 changes caught up with"), "{shown}");
+}
+
+#[test]
+fn a_picture_that_stands_still_waits_with_what_a_new_one_of_the_room_has_changed() {
+    for epoch in ["x", "another"] {
+        let mut story = Story::begin();
+        press(&mut story.model, "f");
+        outage(&mut story, 20, epoch, false);
+        let docs = pulse("lumen/docs", "14:05:00", &json!({"doing": "Reading the pricing page"}));
+        let fixer = pulse("lumen/fixer", "14:06:00", &json!({"doing": "Something else"}));
+        let new = pulse("orbit/new", "14:07:00", &json!({}));
+        let pulses = [docs, fixer.clone(), new.clone()];
+        hear(&mut story.model, "14:09:00", json!({"news": "snapshot", "seq": 26, "pulses": pulses}));
+        let frame = |seq: u64, at: &str, pulse: &Value| json!({"type": "pulse", "seq": seq, "at": time(at), "pulse": pulse});
+        let events = [frame(25, "14:06:00", &fixer), frame(26, "14:07:00", &new)];
+        hear(&mut story.model, "14:09:00", json!({"news": "recent", "events": events}));
+        // One differs, one came, one is gone, and the clash of two of them is over.
+        assert_eq!(story.model.waiting(), Some(4), "{epoch}");
+    }
 }

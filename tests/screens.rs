@@ -159,6 +159,10 @@ fn a_resumed_feed_says_what_it_caught_up_with_for_ten_seconds() {
     let (_, seq) = model.picture.position().unwrap();
     let resumed = live(OFFLINE, seq + 3, true);
     hear(&mut model, OFFLINE, resumed);
+    for n in 1..=3 {
+        let frame = json!({"type": "gone", "seq": seq + n, "at": OFFLINE, "agent_id": format!("acme/x{n}")});
+        hear(&mut model, OFFLINE, json!({"news": "event", "frame": frame}));
+    }
     assert!(text(&mut model, 80, 24).lines().next().unwrap().ends_with("live · caught up with 3 changes"));
     model.watch = Watch::Still(time(OFFLINE) + TimeDelta::seconds(11));
     assert!(text(&mut model, 80, 24).lines().next().unwrap().ends_with(" live"));

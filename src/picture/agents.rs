@@ -7,6 +7,7 @@ use std::sync::Arc;
 use chrono::TimeDelta;
 
 use super::ages::Ages;
+use crate::change;
 use crate::wire::id::AgentId;
 use crate::wire::pulse::{Availability, Pulse};
 use crate::wire::{self, Time};
@@ -138,6 +139,18 @@ impl Agents {
             self.claims.turn(&old, Ages::leave);
             self.failed.remove(id);
         }
+    }
+
+    /// How many agents differ from what was known of them, came or left.
+    pub(super) fn differences(&self, old: &Self) -> u64 {
+        let differs = |(id, agent): &(&AgentId, &Agent)| {
+            old.get(id).is_none_or(|old| {
+                old.failed != agent.failed
+                    || !change::between(Some(&old.pulse), &agent.pulse, None).is_empty()
+            })
+        };
+        let left = old.of.keys().filter(|id| !self.of.contains_key(id));
+        (self.iter().filter(differs).count() + left.count()) as u64
     }
 
     /// How many agents are in which state at `now`.

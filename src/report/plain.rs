@@ -32,6 +32,8 @@ pub struct Plain {
     offline: Option<(Time, Vec<String>)>,
     /// When the room was last reached, in its time.
     live_since: Option<Time>,
+    /// How long it was not, and what was missed, until all of that has come.
+    catching: Option<(TimeDelta, Vec<String>)>,
 }
 
 /// After a reconnect claims are judged only when what was missed has had this long to come in.
@@ -41,7 +43,16 @@ impl Plain {
     /// Nothing told yet of the room that `picture` knows nothing of yet, at `host`. `owner` is whose failures
     /// come with their remedy.
     pub fn new(picture: Picture, host: &str, owner: Option<String>, zone: Zone) -> Self {
-        Self { picture, host: host.to_owned(), owner, zone, looked: None, offline: None, live_since: None }
+        Self {
+            picture,
+            host: host.to_owned(),
+            owner,
+            zone,
+            looked: None,
+            offline: None,
+            live_since: None,
+            catching: None,
+        }
     }
 
     /// The lines that some news are worth, without line ends.
@@ -66,13 +77,13 @@ impl Plain {
             _ => None,
         };
         let old = matches!(heard.news, News::Snapshot { .. }).then(|| self.picture.clone());
-        let outages = self.picture.log().filter(|h| matches!(h, Happening::Outage { .. })).count();
         let news = heard.news.clone();
         let happened = self.picture.happened();
         self.picture.apply(heard);
         let now = self.picture.room_time(local);
         let mut said = Vec::new();
-        self.connection(local, &news, outages, &mut said);
+        let mut before = Vec::new();
+        self.connection(local, &news, &mut before);
         match (&news, old) {
             (News::Snapshot { .. }, _) if first => self.begin(now, &mut said),
             (News::Snapshot { .. }, Some(old)) => {
@@ -99,8 +110,32 @@ impl Plain {
         said.extend(run);
         said.extend(unknown);
         self.looked.get_or_insert(now);
+        said.splice(0..0, before);
+        let said = self.caught_up(said);
         let stamp = self.zone.second(now);
         said.into_iter().map(|line| format!("{stamp} {line}")).collect()
+    }
+
+    /// How much was missed is told before what it was, so all of it is waited for, or for the next loss.
+    fn caught_up(&mut self, said: Vec<String>) -> Vec<String> {
+        let Some((after, missed)) = &mut self.catching else { return said };
+        missed.extend(said);
+        if self.picture.connection == Connection::Live && self.picture.is_behind() {
+            return Vec::new();
+        }
+        let caught = self.picture.log().rev().find_map(|happening| match happening {
+            Happening::Outage { missed, to, .. } => {
+                Some(missed.filter(|missed| *missed > 0 && self.live_since == Some(*to)))
+            }
+            _ => None,
+        });
+        let caught = caught
+            .flatten()
+            .map_or(String::new(), |missed| format!(" {} caught up with.", words::count(missed, "change")));
+        let live = format!("Live again after {}.{caught}", words::span(*after));
+        let missed = std::mem::take(missed);
+        self.catching = None;
+        std::iter::once(live).chain(missed).collect()
     }
 
     /// The lines for claims that have got old and clashes that have run out since the last look; `local` is the
@@ -108,7 +143,7 @@ impl Plain {
     pub fn tick(&mut self, local: Time) -> Vec<String> {
         let now = self.picture.room_time(local);
         let settled = self.live_since.is_some_and(|since| now - since >= SETTLE);
-        if self.picture.connection != Connection::Live || !settled {
+        if self.picture.connection != Connection::Live || !settled || self.catching.is_some() {
             return Vec::new();
         }
         let happened = self.picture.happened();
@@ -162,7 +197,7 @@ impl Plain {
         }
     }
 
-    fn connection(&mut self, local: Time, news: &News, outages: usize, said: &mut Vec<String>) {
+    fn connection(&mut self, local: Time, news: &News, said: &mut Vec<String>) {
         match news {
             News::Lost { why, .. } => {
                 let why = shown::line(why);
@@ -197,17 +232,7 @@ impl Plain {
                     apart.map(|apart| format!("This machine's clock is {apart}, which ages are told by.")),
                 );
                 let Some((since, _)) = self.offline.take() else { return };
-                let after = words::span(local - since);
-                let caught = match self.picture.log().last() {
-                    Some(Happening::Outage { missed: Some(missed @ 1..), .. })
-                        if self.picture.log().filter(|h| matches!(h, Happening::Outage { .. })).count()
-                            > outages =>
-                    {
-                        format!(" {} caught up with.", words::count(*missed, "change"))
-                    }
-                    _ => String::new(),
-                };
-                said.push(format!("Live again after {after}.{caught}"));
+                self.catching = Some((local - since, Vec::new()));
             }
             _ => {}
         }
@@ -455,17 +480,16 @@ mod tests {
             ["14:33:20 Offline: connection refused. Trying again until it works."]
         );
         assert!(tell(&mut p, "14:33:21", lost(1000)).is_empty());
-        assert_eq!(
-            tell(&mut p, "14:34:02", live("14:34:02", true, 11)),
-            ["14:34:02 Live again after 42 seconds. 1 change caught up with."]
-        );
+        assert!(tell(&mut p, "14:34:02", live("14:34:02", true, 12)).is_empty(), "all of it is waited for");
+        assert!(tell(&mut p, "14:34:02", event("14:32:30", 11, &pulse("14:32:30", &more))).is_empty());
         let idle = pulse(
             "14:33:31",
             &json!({"availability": "idle", "doing": "Fixing\nthe loop", "branch": "fix/login"}),
         );
         assert_eq!(
-            tell(&mut p, "14:34:02", event("14:33:31", 11, &idle)),
+            tell(&mut p, "14:34:02", event("14:33:31", 12, &idle)),
             [
+                "14:34:02 Live again after 42 seconds. 1 change caught up with.",
                 "14:34:02 lumen/fixer runs again. The failure was cleared. That was at 14:33:31.",
                 "14:34:02 lumen/fixer has withdrawn its intent. It said so at 14:33:31.",
                 "14:34:02 lumen/fixer is idle: Fixing·the loop. It said so at 14:33:31."
