@@ -3,7 +3,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::conflict::{Conflict, Level, Which};
+use crate::conflict::{Conflict, Level, Party, Which};
 use crate::picture::{Picture, Since};
 use crate::warning::{self, Tense};
 use crate::wire::Time;
@@ -102,7 +102,7 @@ impl Alarms {
     /// Everyone with whom something stands, or stood.
     fn everyone(&self, picture: &Picture, now: Time) -> BTreeSet<AgentId> {
         let clashes = picture.conflicts(now).into_iter().filter(|conflict| conflict.level == Level::Clash);
-        let parties = clashes.flat_map(|clash| clash.parties().map(|party| party.id()));
+        let parties = clashes.flat_map(|clash| clash.parties().map(Party::id));
         let before = self.failures.keys().chain(self.clashes.keys());
         picture.failed().chain(parties).chain(before).cloned().collect()
     }

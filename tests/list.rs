@@ -12,8 +12,10 @@ use chrono::TimeDelta;
 use prickle::tui::list::{List, Standing};
 use prickle::tui::model::{Model, Pane, Watch};
 use prickle::tui::theme::Glyphs;
-use prickle::tui::update;
+use prickle::tui::{update, view};
 use proptest::prelude::*;
+use ratatui::buffer::Buffer;
+use ratatui::layout::Rect;
 use serde_json::{Value, json};
 
 use screen::pulses::{LIVE, pulse, time, with};
@@ -410,12 +412,12 @@ fn failed(step: &str) -> Value {
 /// Two agents that would undo each other's work.
 fn clashing(one: &str, other: &str) -> [Value; 2] {
     let about = |kind: &str| json!({"intent": {"kind": kind, "paths": ["src/**"], "areas": [], "expires_at": "2026-11-30T15:00:00Z"}});
-    [pulse(one, "working", 1, about("remove")), pulse(other, "working", 1, about("change"))]
+    [claim(one, "working", 1, &about("remove")), claim(other, "working", 1, &about("change"))]
 }
 
 /// So many agents of one owner.
 fn crowd(owner: &str, availability: &str, count: usize) -> Vec<Value> {
-    (0..count).map(|n| pulse(&format!("{owner}/x{n:02}"), availability, 1, json!({}))).collect()
+    (0..count).map(|n| claim(&format!("{owner}/x{n:02}"), availability, 1, &json!({"doing": "x"}))).collect()
 }
 
 /// The rows of a side pane above the rule with the room's name, without the header.
@@ -429,14 +431,14 @@ fn the_ages_of_a_side_pane_go_on() {
     update::resize(&mut m, 45, 24);
     let mut buffer = Buffer::empty(Rect::new(0, 0, 45, 24));
     let lasts = view::draw(&m, &mut buffer);
-    assert!(view::plain(&buffer).contains("○ acme/x00   1m idle"), "{}", view::plain(&buffer));
+    assert!(view::plain(&buffer).contains("○ acme/x00    1m idle"), "{}", view::plain(&buffer));
     assert!(lasts.is_some_and(|lasts| lasts <= TimeDelta::minutes(1)), "{lasts:?}");
 }
 
 #[test]
 fn ones_own_needs_are_pinned_first_and_a_told_trouble_is_not() {
     let theirs = ["lumen/a", "lumen/b", "lumen/c", "orbit/d"];
-    let theirs = theirs.map(|id| pulse(id, "away", 2, failed("codex_sign_in")));
+    let theirs = theirs.map(|id| claim(id, "away", 2, &failed("codex_sign_in")));
     let others = crowd("zen", "working", 20);
     let mut m = room(&[&theirs[..], &clashing("acme/mine", "orbit/other"), &others].concat());
     let shown = text(&mut m, 38, 12);
@@ -444,7 +446,7 @@ fn ones_own_needs_are_pinned_first_and_a_told_trouble_is_not() {
     // Under a banner those that it tells of are in the sums.
     let down = ["lumen/a", "orbit/b", "orbit/c"];
     let mut m = room(&[&clashing("acme/mine", "orbit/other")[..], &others].concat());
-    down.iter().for_each(|id| report(&mut m, &pulse(id, "away", 2, failed("claude_code_service"))));
+    down.iter().for_each(|id| report(&mut m, LIVE, &claim(id, "away", 2, &failed("claude_code_service"))));
     let shown = text(&mut m, 45, 14);
     assert!(shown.lines().nth(1).unwrap().contains("2 owners"), "{shown}");
     let names: Vec<&str> = pins(&shown)[1..].iter().map(|line| &line[..line.find("  ").unwrap()]).collect();

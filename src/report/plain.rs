@@ -371,11 +371,16 @@ pub fn once(picture: &Picture, local: Time) -> String {
     let counts = picture.counts(now);
     let stale = if counts.stale > 0 { format!(", {} stale", counts.stale) } else { String::new() };
     let failed = if counts.failed > 0 { format!("{} failed, ", counts.failed) } else { String::new() };
+    let clashes = match picture.count_of(Level::Clash) {
+        0 => String::new(),
+        1 => "1 clash, ".into(),
+        clashes => format!("{clashes} clashes, "),
+    };
     let heard = picture.heard_until();
     let old = heard.map_or(String::new(), |at| format!(" as of {}", Zone::Local.moment(at, now)));
     let state = match counts.agents {
         0 => "nobody is in it yet".into(),
-        agents => format!("{failed}{} of {agents} working{stale}", counts.working),
+        agents => format!("{failed}{clashes}{} of {agents} working{stale}", counts.working),
     };
     let mut out = format!("{}{old}: {state}\n", shown::line(&picture.project));
     let rows: Vec<[String; 3]> = picture
@@ -392,7 +397,11 @@ pub fn once(picture: &Picture, local: Time) -> String {
     let wide = |column: usize| rows.iter().map(|row| shown::width(&row[column])).max().unwrap_or(0);
     let (first, second) = (wide(0), wide(1));
     for ([id, claim, told], (_, agent)) in rows.iter().zip(picture.agents()) {
-        let mark = if agent.pulse.run_failure.is_some() { "!" } else { " " };
+        let mark = match picture.in_the_way(&agent.pulse.agent_id, now) {
+            _ if agent.pulse.run_failure.is_some() => "!",
+            Some(level @ (Level::Clash | Level::Risk)) => warning::mark(level),
+            Some(Level::Note) | None => " ",
+        };
         let gap = |text: &str, columns: usize| " ".repeat(columns - shown::width(text));
         let line = format!("{mark} {id}{}  {claim}{}  {told}", gap(id, first), gap(claim, second));
         out.push_str(line.trim_end());
@@ -648,5 +657,39 @@ mod tests {
         let first =
             tell(&mut p, "14:32:00", json!({"news": "snapshot", "seq": 8, "pulses": [remove, change]}));
         assert_eq!(first[1], format!("14:32:00 {clash}"));
+    }
+
+    #[test]
+    fn one_look_shows_who_would_undo_whom() {
+        let mut picture = Picture::new("website-v2");
+        let at: Time = "2026-11-30T14:01:00Z".parse().unwrap();
+        let heard = |news: Value| {
+            let mut news = news;
+            news["at"] = json!(at);
+            serde_json::from_value::<Heard>(news).unwrap()
+        };
+        let says = |id: &str, intent: Value| {
+            let mut pulse = json!({"agent_id": id, "owner": id.split('/').next(), "project": "website-v2",
+                "availability": "working", "doing": "x", "task_id": null, "branch": null, "files": [],
+                "last_decision": null, "updated_at": "2026-11-30T14:00:00Z"});
+            pulse["intent"] = intent;
+            pulse
+        };
+        let intends = |kind: &str, path: &str| json!({"kind": kind, "paths": [path], "areas": [], "expires_at": "2026-11-30T15:00:00Z"});
+        picture.apply(heard(
+            json!({"news": "live", "epoch": "e", "seq": 1, "server_time": at, "resumed": false}),
+        ));
+        let pulses = [
+            says("acme/a", intends("remove", "src/**")),
+            says("acme/b", intends("migrate", "docs/**")),
+            says("lumen/c", intends("change", "src/a.rs")),
+            says("lumen/d", intends("change", "docs/b.md")),
+            says("lumen/e", intends("change", "x")),
+        ];
+        picture.apply(heard(json!({"news": "snapshot", "seq": 1, "pulses": pulses})));
+        let told = once(&picture, at);
+        let marks: Vec<&str> = told.lines().skip(1).map(|line| line.split(' ').next().unwrap()).collect();
+        assert_eq!(marks, ["≠", "~", "≠", "~", ""], "{told}");
+        assert!(told.starts_with("website-v2: 1 clash, 5 of 5 working\n"), "{told}");
     }
 }
