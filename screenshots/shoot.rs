@@ -62,7 +62,7 @@ impl Shot {
         let home = tempfile::tempdir()?;
         let own = match self.of {
             Of::Recording(file, at) => {
-                command.args(["--replay", file, "--at", at]);
+                command.args(["--replay", file, "--at", at, "--as-if-live"]);
                 command.cwd(std::env::current_dir()?);
                 command.env("PRICKLE_HOME", home.path());
                 None

@@ -112,6 +112,7 @@ pub enum Layout {
 
 #[derive(Debug, Args)]
 #[command(after_help = PIPED, after_long_help = format!("{PIPED}\n\n{}", keys::listed()))]
+#[allow(clippy::struct_excessive_bools, reason = "each is a flag")]
 struct WatchArgs {
     /// The room [env: PRICKLE_PROJECT]
     project: Option<Slug>,
@@ -136,6 +137,9 @@ struct WatchArgs {
     /// Show the recorded room as it was at this moment, standing still (RFC 3339)
     #[arg(long, value_name = "TIME", requires = "replay", value_parser = moment)]
     at: Option<Time>,
+    /// For pictures: the screen does not say that it shows a recording
+    #[arg(long, hide = true, requires = "at")]
+    as_if_live: bool,
     #[command(flatten)]
     look: Look,
 }

@@ -8,12 +8,13 @@ use chrono::TimeDelta;
 use self::agents::Agents;
 use self::log::Log;
 use self::touched::Touched;
+use crate::change;
 use crate::conflict::Radar;
 use crate::trouble::Trouble;
-use crate::wire::Time;
 use crate::wire::feed::Frame;
 use crate::wire::id::AgentId;
 use crate::wire::pulse::Pulse;
+use crate::wire::{self, Time};
 
 mod agents;
 mod ages;
@@ -88,8 +89,6 @@ pub struct Picture {
 struct Outage {
     /// The room's time at which the connection was lost.
     from: Time,
-    /// The last event known then.
-    seq: u64,
 }
 
 impl Picture {
@@ -117,7 +116,7 @@ impl Picture {
 
     /// The room's time at the watcher's `local` time.
     pub fn room_time(&self, local: Time) -> Time {
-        local + self.ahead
+        wire::later(local, self.ahead)
     }
 
     /// Whether the room has been seen whole at least once.
@@ -138,6 +137,11 @@ impl Picture {
     /// What an agent claims at `now`, the room's time.
     pub fn claim<'a>(&self, agent: &'a Agent, now: Time) -> Claim<'a> {
         agent.claim(now, self.stale_after)
+    }
+
+    /// When an agent's claim gets old, by the room's clock; `None`: never.
+    pub fn gets_old(&self, agent: &Agent) -> Option<Time> {
+        agent.gets_old(self.stale_after)
     }
 
     /// One agent.
@@ -168,6 +172,11 @@ impl Picture {
     /// How many differences have been heard of since the first look: what repeats the last report is none.
     pub fn differences(&self) -> u64 {
         self.log.differences()
+    }
+
+    /// Whether some of what was missed is still to come.
+    pub fn is_behind(&self) -> bool {
+        self.position.as_ref().is_some_and(|(_, seq)| *seq < self.promised)
     }
 
     /// When the room was first seen whole, by its own clock.
@@ -210,7 +219,7 @@ impl Picture {
                 self.promised = if resumed { seq } else { 0 };
                 self.refusing = None; // a room that is not well says so at once
                 if resumed {
-                    self.end_outage(server_time, Some(seq));
+                    self.end_outage(server_time, true);
                 } else {
                     // Of another database nothing is known, and its numbers say nothing about ours.
                     let known = self.position.take().filter(|(ours, _)| *ours == epoch);
@@ -224,7 +233,7 @@ impl Picture {
             News::Run { .. } => {}
             News::Room { refusing } => self.refusing = refusing,
             News::Lost { why, retry_in } => {
-                let retry_at = TimeDelta::from_std(retry_in).ok().map(|wait| at + wait);
+                let retry_at = TimeDelta::from_std(retry_in).ok().map(|wait| wire::later(at, wait));
                 let since = match &self.connection {
                     Connection::Offline { since, .. } | Connection::Refused { since, .. } => *since,
                     _ => at,
@@ -258,21 +267,30 @@ impl Picture {
 
     fn begin_outage(&mut self, local: Time) {
         if self.outage.is_none() && self.whole {
-            let seq = self.position.as_ref().map_or(0, |p| p.1);
-            self.outage = Some(Outage { from: self.room_time(local), seq });
+            self.outage = Some(Outage { from: self.room_time(local) });
+            self.log.caught_up();
         }
     }
 
-    fn end_outage(&mut self, to: Time, newest: Option<u64>) {
+    /// What was missed follows where the feed is `resumed`, else there is a new picture.
+    fn end_outage(&mut self, to: Time, resumed: bool) {
         if let Some(outage) = self.outage.take() {
-            let missed = newest.map(|newest| newest.saturating_sub(outage.seq));
+            let missed = resumed.then_some(0);
             self.log.note(Happening::Outage { from: outage.from, to, missed });
+            self.settle_log();
+        }
+    }
+
+    /// Whether all that was missed has been told.
+    fn settle_log(&mut self) {
+        if !self.is_behind() {
+            self.log.caught_up();
         }
     }
 
     fn replace(&mut self, seq: u64, pulses: Vec<Pulse>, local: Time) {
         let now = self.room_time(local);
-        self.end_outage(now, None);
+        self.end_outage(now, false);
         let old = std::mem::take(&mut self.agents);
         for pulse in pulses {
             let failed = pulse.run_failure.as_ref().map(|failure| {
@@ -282,6 +300,9 @@ impl Picture {
                     .unwrap_or(Since::Before(now))
             });
             self.agents.insert(Agent { pulse: Arc::new(pulse), failed });
+        }
+        if self.whole {
+            self.log.differ(self.agents.differences(&old));
         }
         self.touched.all();
         self.agents.pass(now, self.stale_after);
@@ -321,11 +342,9 @@ impl Picture {
             };
             let after = Arc::<Pulse>::from(pulse);
             let before = last.insert(after.agent_id.clone(), Arc::clone(&after));
-            let failure = after.run_failure.as_ref();
             if let Some(agent) = self.agents.get(&after.agent_id)
-                && failure.is_some()
-                && failure == agent.pulse.run_failure.as_ref()
-                && began(before.as_deref(), &after, at)
+                && after.run_failure == agent.pulse.run_failure
+                && change::fails(before.as_deref(), &after, at)
             {
                 let pulse = Arc::clone(&agent.pulse);
                 self.touched.add(&after.agent_id);
@@ -383,15 +402,7 @@ impl Picture {
         if let (Some(position), Some(seq)) = (&mut self.position, seq) {
             position.1 = seq;
         }
-    }
-}
-
-/// Whether an event is the one with which its failure began. A runner's call leaves `updated_at` alone, an
-/// agent's own report sets it to the event's time.
-fn began(before: Option<&Pulse>, after: &Pulse, at: Time) -> bool {
-    match before {
-        Some(before) => before.run_failure != after.run_failure || after.updated_at != at,
-        None => after.updated_at != at,
+        self.settle_log();
     }
 }
 
@@ -513,8 +524,11 @@ mod tests {
         live(&mut p, "14:01:10", "14:01:10", 5, true);
         assert_eq!(p.connection, Connection::Live);
         event(&mut p, 4, "14:01:10", &pulse("b", "idle", "14:00:30", false));
-        assert!(p.log().any(|h| matches!(h, Happening::Outage { missed: Some(2), .. })));
         assert_eq!(p.position(), Some(("e", 4)));
+        event(&mut p, 5, "14:01:10", &pulse("b", "idle", "14:01:10", false));
+        event(&mut p, 6, "14:01:12", &pulse("b", "working", "14:01:12", false));
+        // Of the two that were missed one repeats the other, and the third was not missed.
+        assert!(p.log().any(|h| matches!(h, Happening::Outage { missed: Some(1), .. })));
     }
 
     #[test]

@@ -41,7 +41,7 @@ pub fn mark(level: Level) -> &'static str {
     }
 }
 
-/// A kind as a verb, in three forms: `remove`, `removes`, `removed`, `removing`. A newer room's kind has none.
+/// A kind as a verb in three forms: `removes`, `removed`, `removing`. A newer room's kind has none.
 fn verb(kind: &IntentKind) -> Option<[&'static str; 3]> {
     Some(match kind {
         IntentKind::Add => ["adds", "added", "adding"],

@@ -35,10 +35,7 @@ pub(super) fn run(args: &DemoArgs) -> anyhow::Result<()> {
         let watch = Watch::Running(TimeDelta::zero());
         let mut model = Model::new(picture, format!("http://{}", demo.host), owner, watch, look);
         model.panel = Some(demo.panel(began));
-        model.themes = look::themes(&args.look, config.as_ref());
-        let (keys, misnamed) = look::keys(config.as_ref());
-        model.keys = keys;
-        model.notice = fault.or(misnamed);
+        look::dress(&mut model, &args.look, config.as_ref(), fault);
         complete(&mut model, &mut feed).await?;
         update::look_at_clash(&mut model);
         let result = if on_screen {

@@ -2,7 +2,7 @@
 
 use crate::config::{Ambiguous, Colors, Config};
 use crate::tui::keys::Keys;
-use crate::tui::model::{self, Named};
+use crate::tui::model::{self, Model, Named};
 use crate::tui::terminal;
 use crate::tui::theme::{Depth, Glyphs, Shelf, Theme};
 use crate::words::Zone;
@@ -46,7 +46,7 @@ pub(super) fn from(look: &Look, config: Option<&Config>) -> (model::Look, Option
 
 /// All themes without fault, to go through with a key: the one in use first. In a terminal without colours these
 /// are the themes that have none.
-pub(super) fn themes(look: &Look, config: Option<&Config>) -> Vec<Named> {
+fn themes(look: &Look, config: Option<&Config>) -> Vec<Named> {
     let depth = depth(look.colors, config);
     let shelf = shelf(config);
     let all = shelf.names().into_iter().filter(|name| depth != Depth::None || is_colourless(name, config));
@@ -58,12 +58,20 @@ pub(super) fn themes(look: &Look, config: Option<&Config>) -> Vec<Named> {
     themes
 }
 
-/// The keys that the settings ask for, and what is wrong with the asking: then they are the usual ones.
-pub(super) fn keys(config: Option<&Config>) -> (Keys, Option<String>) {
-    match Keys::with(config.map_or(&[], |config| &config.keys)) {
-        Ok(keys) => (keys, None),
-        Err(faults) => (Keys::default(), faults.into_iter().next()),
-    }
+/// Gives the screen the themes and keys that the settings ask for, and its user what is wrong with them: all of it,
+/// `fault` is the theme's.
+pub(super) fn dress(model: &mut Model, look: &Look, config: Option<&Config>, fault: Option<String>) {
+    model.themes = themes(look, config);
+    let misnamed = match Keys::with(config.map_or(&[], |config| &config.keys)) {
+        Ok(keys) => {
+            model.keys = keys;
+            None
+        }
+        Err(faults) => Some(format!("{}; until then the usual keys are in use", faults.join("; "))),
+    };
+    let warnings = config.iter().flat_map(|config| config.warnings.clone());
+    let all: Vec<String> = warnings.chain(fault).chain(misnamed).collect();
+    model.notice = (!all.is_empty()).then(|| all.join("; "));
 }
 
 /// The theme that is asked for, by the flag or else the settings.

@@ -2,7 +2,7 @@
 
 use anyhow::Context;
 
-use super::{Environment, Stopped};
+use super::{Environment, Stopped, room};
 use crate::alarm::How;
 use crate::client::feed::Feed;
 use crate::config::Config;
@@ -45,7 +45,11 @@ pub(super) async fn open<F>(
 where
     F: Future<Output = ()> + Send + 'static,
 {
-    match session::open(model, feed, wishes, ask).await.context("the screen broke")? {
+    let complaint = model.notice.clone();
+    let ended = session::open(model, feed, wishes, ask).await.context("the screen broke")?;
+    // The first key took it from the screen; here it can be read, and copied.
+    complaint.iter().for_each(|complaint| room::note(complaint));
+    match ended {
         Ended::Quit => Ok(()),
         Ended::Refused(why) => Err(Environment(why).into()),
         Ended::Signal(number) => Err(Stopped(number).into()),

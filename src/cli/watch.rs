@@ -219,10 +219,7 @@ async fn screen(args: &WatchArgs, config: &Config, notice: Option<Notice>) -> an
     let watch = Watch::Running(TimeDelta::zero());
     let (look, fault) = look::from(&args.look, Some(config));
     let mut model = Model::new(picture, config.server.to_string(), None, watch, look);
-    model.themes = look::themes(&args.look, Some(config));
-    let (keys, misnamed) = look::keys(Some(config));
-    model.keys = keys;
-    model.notice = config.warnings.first().cloned().or(fault).or(misnamed);
+    look::dress(&mut model, &args.look, Some(config), fault);
     model.first = First {
         here: notice.map(|notice| Here { open: notice.opened_at, ends: notice.idle.is_some() }),
         named: project != *config.folder_project(),
@@ -312,14 +309,11 @@ fn replayed(args: &WatchArgs, config: &Config, recording: Recording) -> anyhow::
     screen::check_terminal()?;
     room::runtime()?.block_on(async {
         let (look, fault) = look::from(&args.look, Some(config));
-        let (keys, misnamed) = look::keys(Some(config));
-        let notice = config.warnings.first().cloned().or(fault).or(misnamed);
         let nobody = |_| std::future::ready(());
         if args.at.is_some() {
             let mut model = Model::new(picture, "a recording".into(), owner, Watch::Still(last), look);
-            model.themes = look::themes(&args.look, Some(config));
-            model.keys = keys;
-            model.notice = notice;
+            model.replay = !args.as_if_live;
+            look::dress(&mut model, &args.look, Some(config), fault);
             recording.heard.into_iter().for_each(|heard| update::heard(&mut model, heard));
             return screen::open(model, None, screen::title_only(Some(config)), nobody).await;
         }
@@ -327,9 +321,7 @@ fn replayed(args: &WatchArgs, config: &Config, recording: Recording) -> anyhow::
         let mut feed = Feed::replay(recording.heard, shift);
         let mut model = Model::new(picture, "a recording".into(), owner, Watch::Running(shift), look);
         model.replay = true;
-        model.themes = look::themes(&args.look, Some(config));
-        model.keys = keys;
-        model.notice = notice;
+        look::dress(&mut model, &args.look, Some(config), fault);
         screen::open(model, Some(&mut feed), screen::title_only(Some(config)), nobody).await
     })
 }

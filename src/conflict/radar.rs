@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
 use std::sync::Arc;
 
 use super::index::{Index, Keys};
-use super::{Act, Claims, Conflict, ENDED_FOR, Ended, FILES_COUNT_FOR, How, Level, NAMED_MAX, between};
+use super::{Act, Claims, Conflict, ENDED_FOR, Ended, How, Level, NAMED_MAX, between, files_count_until};
 use crate::pattern::Pattern;
 use crate::wire::Time;
 use crate::wire::id::AgentId;
@@ -54,7 +54,7 @@ pub struct Radar {
     crowded: bool,
     /// How many there are of each level.
     counts: Counts,
-    /// How often something has changed.
+    /// How often something of the conflicts has changed.
     version: u64,
 }
 
@@ -115,7 +115,7 @@ impl Radar {
         self.counts[level as usize]
     }
 
-    /// Another number whenever something has changed, for who keeps what was made of the conflicts.
+    /// Another number whenever something of them has changed, for who keeps what was made of the conflicts.
     pub fn version(&self) -> u64 {
         self.version
     }
@@ -154,7 +154,8 @@ impl Radar {
             // What is still said has been said since then.
             let slot = old.slots.get(&pulse.agent_id).copied();
             let was = slot.and_then(|slot| old.agents[slot as usize].as_ref());
-            let (claims, keys) = claims(pulse, was, now);
+            let claims = claims(pulse, was, now);
+            let keys = keys(&claims, was);
             self.enter(claims, keys, now);
         }
         let mut turns = Vec::new();
@@ -196,7 +197,9 @@ impl Radar {
     /// Takes a pulse in without a word.
     fn take(&mut self, pulse: &Arc<Pulse>, now: Time) {
         let slot = self.slots.get(&pulse.agent_id).copied();
-        let (claims, keys) = claims(pulse, slot.and_then(|slot| self.agents[slot as usize].as_ref()), now);
+        let was = slot.and_then(|slot| self.agents[slot as usize].as_ref());
+        let claims = claims(pulse, was, now);
+        let keys = keys(&claims, was);
         if let Some(slot) = slot {
             self.forget(slot);
         }
@@ -206,14 +209,14 @@ impl Radar {
     fn take_told(&mut self, pulse: &Arc<Pulse>, now: Time) -> Vec<Turn> {
         let slot = self.slots.get(&pulse.agent_id).copied();
         let was = slot.and_then(|slot| self.agents[slot as usize].as_ref());
-        let (claims, keys) = claims(pulse, was, now);
-        if let (Some(slot), Some((was, was_keys))) = (slot, was)
+        let claims = claims(pulse, was, now);
+        if let (Some(slot), Some((was, _))) = (slot, was)
             && claims.says_the_same(was)
-            && keys == *was_keys
         {
-            self.renew(slot, claims, keys, now);
+            self.renew(slot, claims, now);
             return Vec::new();
         }
+        let keys = keys(&claims, was);
         let how = was.map_or(How::SaidElse, |(was, _)| how(was, pulse, now));
         let before = slot.map(|slot| self.forget(slot)).unwrap_or_default();
         let slot = self.enter(claims, keys, now);
@@ -240,9 +243,9 @@ impl Radar {
         turns
     }
 
-    /// An agent says again what it said: only its pulse is newer.
-    fn renew(&mut self, slot: u32, claims: Claims, keys: Keys, now: Time) {
-        self.version += 1;
+    /// An agent says again what it said, and where: only its pulse is newer.
+    fn renew(&mut self, slot: u32, claims: Claims, now: Time) {
+        self.version += u64::from(self.of.contains_key(&slot));
         for key in self.of.get(&slot).into_iter().flat_map(|own| &own.keys) {
             if let Some(conflict) = self.conflicts.get_mut(key).map(Arc::make_mut) {
                 let party = if *conflict.first.id() == claims.pulse.agent_id {
@@ -253,13 +256,14 @@ impl Radar {
                 party.pulse = Arc::clone(&claims.pulse);
             }
         }
-        if let Some((was, _)) = &self.agents[slot as usize] {
+        let new = Arc::clone(&claims.pulse);
+        if let Some((was, _)) = &mut self.agents[slot as usize] {
+            let was = std::mem::replace(was, claims);
             for at in ends(&was.pulse) {
                 self.ends.remove(&(at, slot));
             }
         }
-        self.ends.extend(ends(&claims.pulse).into_iter().filter(|at| *at > now).map(|at| (at, slot)));
-        self.agents[slot as usize] = Some((claims, keys));
+        self.ends.extend(ends(&new).filter(|at| *at > now).map(|at| (at, slot)));
     }
 
     fn tell(&mut self, over: BTreeMap<Key, Arc<Conflict>>, by: &AgentId, how: &How, at: Time) -> Vec<Turn> {
@@ -297,9 +301,10 @@ impl Radar {
                 self.ends.remove(&(at, slot));
             }
         }
-        self.version += 1;
+        let own = self.of.remove(&slot);
+        self.version += u64::from(own.is_some());
         let mut found = BTreeMap::new();
-        for key in self.of.remove(&slot).unwrap_or_default().keys {
+        for key in own.unwrap_or_default().keys {
             let Some(conflict) = self.conflicts.remove(&key) else { continue };
             let other = if key.0 == slot { key.1 } else { key.0 };
             if let Some(theirs) = self.of.get_mut(&other) {
@@ -317,13 +322,13 @@ impl Radar {
 
     /// Enters an agent that is not in, with its conflicts.
     fn enter(&mut self, claims: Claims, keys: Keys, now: Time) -> u32 {
-        self.version += 1;
         let slot = self.slot(&claims.pulse.agent_id);
         'near: for other in self.index.near(&keys) {
             let Some((theirs, _)) = &self.agents[other as usize] else { continue };
             for conflict in between(&claims, theirs) {
                 if self.conflicts.len() >= CONFLICTS_MAX {
                     self.crowded = true;
+                    self.version += 1;
                     break 'near;
                 }
                 let of = |id: &AgentId| if *id == claims.pulse.agent_id { slot } else { other };
@@ -337,10 +342,11 @@ impl Radar {
                     own.counts[level] += 1;
                 }
                 self.conflicts.insert(key, Arc::new(conflict));
+                self.version += 1;
             }
         }
         self.index.enter(slot, &keys);
-        self.ends.extend(ends(&claims.pulse).into_iter().filter(|at| *at > now).map(|at| (at, slot)));
+        self.ends.extend(ends(&claims.pulse).filter(|at| *at > now).map(|at| (at, slot)));
         self.agents[slot as usize] = Some((claims, keys));
         slot
     }
@@ -375,8 +381,10 @@ impl Claims {
     /// Whether nothing is different that conflicts are judged by.
     fn says_the_same(&self, was: &Self) -> bool {
         let paths = |claims: &Self| claims.intent.as_ref().map(|(paths, since)| (Arc::as_ptr(paths), *since));
-        let files = |claims: &Self| claims.files.map(|since| (since, claims.pulse.files.clone()));
-        paths(self) == paths(was) && files(self) == files(was) && self.pulse.owner == was.pulse.owner
+        paths(self) == paths(was)
+            && self.files == was.files
+            && (self.files.is_none() || self.pulse.files == was.pulse.files)
+            && self.pulse.owner == was.pulse.owner
     }
 }
 
@@ -385,8 +393,8 @@ fn key(one: (u32, Act), other: (u32, Act)) -> Key {
     (a, b, a_act, b_act)
 }
 
-/// What a pulse claims at `now`, and where; what it has in common with what `was` known stays as old as it is.
-fn claims(pulse: &Arc<Pulse>, was: Option<&(Claims, Keys)>, now: Time) -> (Claims, Keys) {
+/// What a pulse claims at `now`; what it has in common with what `was` known stays as old as it is.
+fn claims(pulse: &Arc<Pulse>, was: Option<&(Claims, Keys)>, now: Time) -> Claims {
     let said = pulse.updated_at.min(now);
     let live = pulse.intent.as_ref().filter(|intent| intent.holds(now));
     let was_intent = was.and_then(|(was, _)| was.pulse.intent.as_ref().zip(was.intent.as_ref()));
@@ -397,19 +405,26 @@ fn claims(pulse: &Arc<Pulse>, was: Option<&(Claims, Keys)>, now: Time) -> (Claim
     });
     let absent =
         matches!(pulse.availability, Availability::Asleep | Availability::Away | Availability::Offline);
-    let count = !absent && !pulse.files.is_empty() && now < pulse.updated_at + FILES_COUNT_FOR;
+    let count = !absent && !pulse.files.is_empty() && now < files_count_until(pulse);
     let was_files = was.filter(|(was, _)| was.pulse.files == pulse.files);
     let files = count.then(|| was_files.and_then(|(was, _)| was.files).unwrap_or(said));
-    let keys = Keys {
-        intent: intent.iter().flat_map(|(paths, _)| paths.iter().flat_map(Pattern::stems)).collect(),
-        files: match (files, was_files) {
+    Claims { pulse: Arc::clone(pulse), intent, files }
+}
+
+/// Where claims lie.
+fn keys(claims: &Claims, was: Option<&(Claims, Keys)>) -> Keys {
+    let pulse = &claims.pulse;
+    let was_files = was.filter(|(was, _)| was.files.is_some() && was.pulse.files == pulse.files);
+    let live = pulse.intent.iter().filter(|_| claims.intent.is_some());
+    Keys {
+        intent: claims.intent.iter().flat_map(|(paths, _)| paths.iter().flat_map(Pattern::stems)).collect(),
+        files: match (claims.files, was_files) {
             (None, _) => BTreeSet::new(),
-            (Some(_), Some((Claims { files: Some(_), .. }, keys))) => keys.files.clone(),
+            (Some(_), Some((_, keys))) => keys.files.clone(),
             _ => pulse.files.iter().take(NAMED_MAX).flat_map(|file| Pattern::new(file).stems()).collect(),
         },
-        areas: live.iter().flat_map(|live| live.areas.iter().map(|area| area.as_str().into())).collect(),
-    };
-    (Claims { pulse: Arc::clone(pulse), intent, files }, keys)
+        areas: live.flat_map(|live| live.areas.iter().map(|area| area.as_str().into())).collect(),
+    }
 }
 
 /// Whether an intent only holds longer.
@@ -418,9 +433,9 @@ fn same(old: &Intent, new: &Intent) -> bool {
 }
 
 /// When something of a pulse runs out.
-fn ends(pulse: &Pulse) -> Vec<Time> {
-    let files = (!pulse.files.is_empty()).then(|| pulse.updated_at + FILES_COUNT_FOR);
-    pulse.intent.iter().map(|intent| intent.expires_at).chain(files).collect()
+fn ends(pulse: &Pulse) -> impl Iterator<Item = Time> {
+    let files = (!pulse.files.is_empty()).then(|| files_count_until(pulse));
+    pulse.intent.iter().map(|intent| intent.expires_at).chain(files)
 }
 
 /// How what `was` claimed came to an end with this pulse.

@@ -7,9 +7,10 @@ use std::sync::Arc;
 use chrono::TimeDelta;
 
 use super::ages::Ages;
-use crate::wire::Time;
+use crate::change;
 use crate::wire::id::AgentId;
 use crate::wire::pulse::{Availability, Pulse};
+use crate::wire::{self, Time};
 
 /// `working` and `online` older than this are no longer taken at their word, unless a setting says otherwise.
 pub const STALE_AFTER: TimeDelta = TimeDelta::minutes(15);
@@ -54,16 +55,26 @@ impl Agent {
     pub(super) fn claim(&self, now: Time, stale_after: TimeDelta) -> Claim<'_> {
         let availability = &self.pulse.availability;
         let age = (now - self.pulse.updated_at).max(TimeDelta::zero());
-        let [limit, idle_limit] = limits(stale_after);
-        let stale = match availability {
-            Availability::Working | Availability::Online => age >= limit,
-            Availability::Idle => age >= idle_limit,
-            _ => false,
-        };
+        let stale = self.limit(stale_after).is_some_and(|limit| age >= limit);
         let absent =
             matches!(availability, Availability::Asleep | Availability::Away | Availability::Offline);
         let past = stale || (!absent && self.has_failed_since());
         Claim { availability, age, stale, past, absent }
+    }
+
+    /// When the claim gets old; `None`: never.
+    pub(super) fn gets_old(&self, stale_after: TimeDelta) -> Option<Time> {
+        self.limit(stale_after).map(|limit| wire::later(self.pulse.updated_at, limit))
+    }
+
+    /// The age from which on the claim is old.
+    fn limit(&self, stale_after: TimeDelta) -> Option<TimeDelta> {
+        let [limit, idle_limit] = limits(stale_after);
+        match self.pulse.availability {
+            Availability::Working | Availability::Online => Some(limit),
+            Availability::Idle => Some(idle_limit),
+            _ => None,
+        }
     }
 
     /// Whether it is known that it failed after it made its claim.
@@ -110,13 +121,15 @@ impl Agents {
     /// Takes an agent in, in place of what was known of it.
     pub(super) fn insert(&mut self, agent: Agent) {
         let id = agent.pulse.agent_id.clone();
+        let fails = agent.pulse.run_failure.is_some();
         self.claims.turn(&agent, Ages::enter);
-        if agent.pulse.run_failure.is_none() {
+        let old = self.of.insert(id.clone(), agent);
+        if fails {
+            self.failed.insert(id);
+        } else if old.as_ref().is_some_and(|old| old.pulse.run_failure.is_some()) {
             self.failed.remove(&id);
-        } else if !self.failed.contains(&id) {
-            self.failed.insert(id.clone());
         }
-        if let Some(old) = self.of.insert(id, agent) {
+        if let Some(old) = old {
             self.claims.turn(&old, Ages::leave);
         }
     }
@@ -126,6 +139,18 @@ impl Agents {
             self.claims.turn(&old, Ages::leave);
             self.failed.remove(id);
         }
+    }
+
+    /// How many agents differ from what was known of them, came or left.
+    pub(super) fn differences(&self, old: &Self) -> u64 {
+        let differs = |(id, agent): &(&AgentId, &Agent)| {
+            old.get(id).is_none_or(|old| {
+                old.failed != agent.failed
+                    || !change::between(Some(&old.pulse), &agent.pulse, None).is_empty()
+            })
+        };
+        let left = old.of.keys().filter(|id| !self.of.contains_key(id));
+        (self.iter().filter(differs).count() + left.count()) as u64
     }
 
     /// How many agents are in which state at `now`.

@@ -63,8 +63,7 @@ impl Picture {
 
     /// Whether all is known that has happened in the room.
     fn is_up_to_date(&self) -> bool {
-        let behind = self.position.as_ref().is_some_and(|(_, seq)| *seq < self.promised);
-        self.connection == Connection::Live && self.whole && !behind
+        self.connection == Connection::Live && self.whole && !self.is_behind()
     }
 
     /// Begins the log with the first look: what is so did not happen now, but when the later of the two said so.

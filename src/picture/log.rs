@@ -57,7 +57,7 @@ pub enum Happening {
         from: Time,
         /// To.
         to: Time,
-        /// How many events came afterwards to catch up; `None`: a new picture came instead.
+        /// How many differences were caught up with afterwards; `None`: a new picture came instead.
         missed: Option<u64>,
     },
     /// Two agents have got into each other's way, as nobody sent: only clashes are told here.
@@ -114,30 +114,52 @@ pub(super) struct Log {
     /// What happened in the room is in it, not only how it was on the first look.
     begun: bool,
     opened: Option<Time>,
+    /// The outage whose differences are still being caught up with.
+    catching: Option<u64>,
     /// The line that counts an agent's repetitions, until it says something else.
     alike: BTreeMap<AgentId, u64>,
 }
 
 impl Log {
-    /// Takes in something from before the first look, or what [`Log::note`] does.
-    pub(super) fn take_in(&mut self, happening: Happening, earlier: bool) {
-        if earlier {
+    /// Takes in what a picture of the room contains already, which was seen for the `first` time or in place of one.
+    pub(super) fn take_in(&mut self, happening: Happening, first: bool) {
+        if first {
             self.remember(happening);
         } else {
-            self.note(happening);
+            self.add(happening, false);
         }
+    }
+
+    /// Counts what a new picture has that the one before had not.
+    pub(super) fn differ(&mut self, differences: u64) {
+        self.differences += differences;
+    }
+
+    /// What comes from here on was not missed.
+    pub(super) fn caught_up(&mut self) {
+        self.catching = None;
     }
 
     /// Takes in something that happened while we looked, or that we missed while we could not.
     pub(super) fn note(&mut self, happening: Happening) {
-        if let Happening::Outage { .. } = happening {
-            self.alike.clear(); // what is told on both sides of a gap is counted on both sides
+        match &happening {
+            Happening::Outage { missed, .. } => {
+                self.alike.clear(); // what is told on both sides of a gap is counted on both sides
+                self.catching = missed.map(|_| self.ever);
+            }
+            Happening::Clock { .. } => {}
+            other if is_alike(other) => {}
+            _ => {
+                self.differences += 1;
+                let place = self.catching.and_then(|number| self.find(number));
+                if let Some(Happening::Outage { missed: Some(missed), .. }) =
+                    place.and_then(|place| self.kept.get_mut(place)).map(|entry| &mut entry.happening)
+                {
+                    *missed += 1;
+                }
+            }
         }
-        let clock = matches!(happening, Happening::Clock { .. });
-        self.begun |= !clock;
-        if !is_alike(&happening) {
-            self.differences += u64::from(!clock && !matches!(happening, Happening::Outage { .. }));
-        }
+        self.begun |= !matches!(happening, Happening::Clock { .. });
         self.add(happening, false);
     }
 
@@ -229,8 +251,8 @@ impl Log {
 /// Whether it is a report that repeats the agent's last one.
 fn is_alike(happening: &Happening) -> bool {
     match happening {
-        Happening::Reported { before: Some(before), after, .. } => {
-            change::between(Some(before), after).is_empty()
+        Happening::Reported { before: Some(before), after, at } => {
+            change::between(Some(before), after, Some(*at)).is_empty()
         }
         _ => false,
     }

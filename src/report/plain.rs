@@ -32,6 +32,8 @@ pub struct Plain {
     offline: Option<(Time, Vec<String>)>,
     /// When the room was last reached, in its time.
     live_since: Option<Time>,
+    /// How long it was not, and what was missed, until all of that has come.
+    catching: Option<(TimeDelta, Vec<String>)>,
 }
 
 /// After a reconnect claims are judged only when what was missed has had this long to come in.
@@ -41,7 +43,16 @@ impl Plain {
     /// Nothing told yet of the room that `picture` knows nothing of yet, at `host`. `owner` is whose failures
     /// come with their remedy.
     pub fn new(picture: Picture, host: &str, owner: Option<String>, zone: Zone) -> Self {
-        Self { picture, host: host.to_owned(), owner, zone, looked: None, offline: None, live_since: None }
+        Self {
+            picture,
+            host: host.to_owned(),
+            owner,
+            zone,
+            looked: None,
+            offline: None,
+            live_since: None,
+            catching: None,
+        }
     }
 
     /// The lines that some news are worth, without line ends.
@@ -66,27 +77,26 @@ impl Plain {
             _ => None,
         };
         let old = matches!(heard.news, News::Snapshot { .. }).then(|| self.picture.clone());
-        let outages = self.picture.log().filter(|h| matches!(h, Happening::Outage { .. })).count();
         let news = heard.news.clone();
         let happened = self.picture.happened();
         self.picture.apply(heard);
         let now = self.picture.room_time(local);
         let mut said = Vec::new();
-        self.connection(local, &news, outages, &mut said);
+        let mut before = Vec::new();
+        self.connection(local, &news, &mut before);
         match (&news, old) {
             (News::Snapshot { .. }, _) if first => self.begin(now, &mut said),
             (News::Snapshot { .. }, Some(old)) => {
                 let pulses: Vec<Pulse> = self.picture.agents().map(|(_, a)| (*a.pulse).clone()).collect();
                 for pulse in pulses {
                     let before = old.agent(&pulse.agent_id).map(|a| (*a.pulse).clone());
-                    self.report(before.as_ref(), &pulse, None, &mut said);
+                    self.report(before.as_ref(), &pulse, None, now, &mut said);
                 }
                 let gone = old.agents().filter(|(id, _)| self.picture.agent(id).is_none());
                 said.extend(gone.map(|(id, _)| format!("{} left the room.", shown::line(id.as_str()))));
             }
             (News::Event { frame: Frame::Pulse { at, pulse, .. } }, _) => {
-                let late = (now - *at > LATE).then_some(*at);
-                self.report(event.flatten().as_ref(), pulse, late, &mut said);
+                self.report(event.flatten().as_ref(), pulse, Some(*at), now, &mut said);
             }
             (News::Event { frame: Frame::Gone { agent_id, .. } }, _) => {
                 said.push(format!("{} left the room.", shown::line(agent_id.as_str())));
@@ -100,8 +110,32 @@ impl Plain {
         said.extend(run);
         said.extend(unknown);
         self.looked.get_or_insert(now);
+        said.splice(0..0, before);
+        let said = self.caught_up(said);
         let stamp = self.zone.second(now);
         said.into_iter().map(|line| format!("{stamp} {line}")).collect()
+    }
+
+    /// How much was missed is told before what it was, so all of it is waited for, or for the next loss.
+    fn caught_up(&mut self, said: Vec<String>) -> Vec<String> {
+        let Some((after, missed)) = &mut self.catching else { return said };
+        missed.extend(said);
+        if self.picture.connection == Connection::Live && self.picture.is_behind() {
+            return Vec::new();
+        }
+        let caught = self.picture.log().rev().find_map(|happening| match happening {
+            Happening::Outage { missed, to, .. } => {
+                Some(missed.filter(|missed| *missed > 0 && self.live_since == Some(*to)))
+            }
+            _ => None,
+        });
+        let caught = caught
+            .flatten()
+            .map_or(String::new(), |missed| format!(" {} caught up with.", words::count(missed, "change")));
+        let live = format!("Live again after {}.{caught}", words::span(*after));
+        let missed = std::mem::take(missed);
+        self.catching = None;
+        std::iter::once(live).chain(missed).collect()
     }
 
     /// The lines for claims that have got old and clashes that have run out since the last look; `local` is the
@@ -109,7 +143,7 @@ impl Plain {
     pub fn tick(&mut self, local: Time) -> Vec<String> {
         let now = self.picture.room_time(local);
         let settled = self.live_since.is_some_and(|since| now - since >= SETTLE);
-        if self.picture.connection != Connection::Live || !settled {
+        if self.picture.connection != Connection::Live || !settled || self.catching.is_some() {
             return Vec::new();
         }
         let happened = self.picture.happened();
@@ -163,7 +197,7 @@ impl Plain {
         }
     }
 
-    fn connection(&mut self, local: Time, news: &News, outages: usize, said: &mut Vec<String>) {
+    fn connection(&mut self, local: Time, news: &News, said: &mut Vec<String>) {
         match news {
             News::Lost { why, .. } => {
                 let why = shown::line(why);
@@ -198,17 +232,7 @@ impl Plain {
                     apart.map(|apart| format!("This machine's clock is {apart}, which ages are told by.")),
                 );
                 let Some((since, _)) = self.offline.take() else { return };
-                let after = words::span(local - since);
-                let caught = match self.picture.log().last() {
-                    Some(Happening::Outage { missed: Some(missed @ 1..), .. })
-                        if self.picture.log().filter(|h| matches!(h, Happening::Outage { .. })).count()
-                            > outages =>
-                    {
-                        format!(" {} caught up with.", words::count(*missed, "change"))
-                    }
-                    _ => String::new(),
-                };
-                said.push(format!("Live again after {after}.{caught}"));
+                self.catching = Some((local - since, Vec::new()));
             }
             _ => {}
         }
@@ -240,14 +264,22 @@ impl Plain {
     }
 
     /// What a new pulse says that the last did not, a line for each thing that stands alone; with its time where
-    /// it is told `late`.
-    fn report(&self, before: Option<&Pulse>, after: &Pulse, late: Option<Time>, said: &mut Vec<String>) {
+    /// `now` it is late. `at`: when it was reported; a picture does not say.
+    fn report(
+        &self,
+        before: Option<&Pulse>,
+        after: &Pulse,
+        at: Option<Time>,
+        now: Time,
+        said: &mut Vec<String>,
+    ) {
+        let late = at.filter(|at| now - *at > LATE);
         let id = shown::line(after.agent_id.as_str());
         let told = |what: &str| late.map_or(String::new(), |at| format!(" {what} {}.", self.zone.second(at)));
         let (so, then) = (told("It said so at"), told("That was at"));
         let mut state = false;
         let mut extra = String::new();
-        for change in change::between(before, after) {
+        for change in change::between(before, after, at) {
             match change {
                 Change::Failed(failure) => {
                     said.push(self.failed(&after.agent_id, &after.owner, failure, late));
@@ -335,11 +367,16 @@ pub fn once(picture: &Picture, local: Time) -> String {
     let counts = picture.counts(now);
     let stale = if counts.stale > 0 { format!(", {} stale", counts.stale) } else { String::new() };
     let failed = if counts.failed > 0 { format!("{} failed, ", counts.failed) } else { String::new() };
+    let clashes = match picture.count_of(Level::Clash) {
+        0 => String::new(),
+        1 => "1 clash, ".into(),
+        clashes => format!("{clashes} clashes, "),
+    };
     let heard = picture.heard_until();
     let old = heard.map_or(String::new(), |at| format!(" as of {}", Zone::Local.moment(at, now)));
     let state = match counts.agents {
         0 => "nobody is in it yet".into(),
-        agents => format!("{failed}{} of {agents} working{stale}", counts.working),
+        agents => format!("{failed}{clashes}{} of {agents} working{stale}", counts.working),
     };
     let mut out = format!("{}{old}: {state}\n", shown::line(&picture.project));
     let rows: Vec<[String; 3]> = picture
@@ -356,7 +393,11 @@ pub fn once(picture: &Picture, local: Time) -> String {
     let wide = |column: usize| rows.iter().map(|row| shown::width(&row[column])).max().unwrap_or(0);
     let (first, second) = (wide(0), wide(1));
     for ([id, claim, told], (_, agent)) in rows.iter().zip(picture.agents()) {
-        let mark = if agent.pulse.run_failure.is_some() { "!" } else { " " };
+        let mark = match picture.in_the_way(&agent.pulse.agent_id, now) {
+            _ if agent.pulse.run_failure.is_some() => "!",
+            Some(level @ (Level::Clash | Level::Risk)) => warning::mark(level),
+            Some(Level::Note) | None => " ",
+        };
         let gap = |text: &str, columns: usize| " ".repeat(columns - shown::width(text));
         let line = format!("{mark} {id}{}  {claim}{}  {told}", gap(id, first), gap(claim, second));
         out.push_str(line.trim_end());
@@ -412,12 +453,10 @@ mod tests {
                 "14:30:40 Failed: lumen/fixer, Codex is signed out. lumen must sign in to Codex."
             ]
         );
-        let now = pulse(
-            "14:31:10",
-            &json!({"doing": "Fixing\nthe loop", "branch": "fix/login", "run_failure":
+        let more = json!({"doing": "Fixing\nthe loop", "branch": "fix/login", "run_failure":
             {"class": "auth", "step": "codex_sign_in"}, "intent": {"kind": "change", "paths": ["src/a.rs"],
-            "areas": ["auth"], "expires_at": "2026-11-30T15:01:10Z"}}),
-        );
+            "areas": ["auth"], "expires_at": "2026-11-30T15:01:10Z"}});
+        let now = pulse("14:31:10", &more);
         assert_eq!(
             tell(&mut p, "14:31:10", event("14:31:10", 8, &now)),
             [
@@ -425,24 +464,32 @@ mod tests {
                 "14:31:10 lumen/fixer is working: Fixing·the loop. Branch fix/login."
             ]
         );
-        assert!(tell(&mut p, "14:31:20", event("14:31:20", 9, &now)).is_empty(), "nothing new, nothing said");
+        let again = pulse("14:31:20", &more);
+        assert!(
+            tell(&mut p, "14:31:20", event("14:31:20", 9, &again)).is_empty(),
+            "nothing new, nothing said"
+        );
+        assert_eq!(
+            tell(&mut p, "14:31:30", event("14:31:30", 10, &again)),
+            ["14:31:30 Failed: lumen/fixer, Codex is signed out. lumen must sign in to Codex."],
+            "by its runner: once more"
+        );
         let lost = |ms: u64| json!({"news": "lost", "why": "connection refused", "retry_in": ms});
         assert_eq!(
             tell(&mut p, "14:33:20", lost(500)),
             ["14:33:20 Offline: connection refused. Trying again until it works."]
         );
         assert!(tell(&mut p, "14:33:21", lost(1000)).is_empty());
-        assert_eq!(
-            tell(&mut p, "14:34:02", live("14:34:02", true, 10)),
-            ["14:34:02 Live again after 42 seconds. 1 change caught up with."]
-        );
+        assert!(tell(&mut p, "14:34:02", live("14:34:02", true, 12)).is_empty(), "all of it is waited for");
+        assert!(tell(&mut p, "14:34:02", event("14:32:30", 11, &pulse("14:32:30", &more))).is_empty());
         let idle = pulse(
             "14:33:31",
             &json!({"availability": "idle", "doing": "Fixing\nthe loop", "branch": "fix/login"}),
         );
         assert_eq!(
-            tell(&mut p, "14:34:02", event("14:33:31", 10, &idle)),
+            tell(&mut p, "14:34:02", event("14:33:31", 12, &idle)),
             [
+                "14:34:02 Live again after 42 seconds. 1 change caught up with.",
                 "14:34:02 lumen/fixer runs again. The failure was cleared. That was at 14:33:31.",
                 "14:34:02 lumen/fixer has withdrawn its intent. It said so at 14:33:31.",
                 "14:34:02 lumen/fixer is idle: Fixing·the loop. It said so at 14:33:31."
@@ -606,5 +653,39 @@ mod tests {
         let first =
             tell(&mut p, "14:32:00", json!({"news": "snapshot", "seq": 8, "pulses": [remove, change]}));
         assert_eq!(first[1], format!("14:32:00 {clash}"));
+    }
+
+    #[test]
+    fn one_look_shows_who_would_undo_whom() {
+        let mut picture = Picture::new("website-v2");
+        let at: Time = "2026-11-30T14:01:00Z".parse().unwrap();
+        let heard = |news: Value| {
+            let mut news = news;
+            news["at"] = json!(at);
+            serde_json::from_value::<Heard>(news).unwrap()
+        };
+        let says = |id: &str, intent: Value| {
+            let mut pulse = json!({"agent_id": id, "owner": id.split('/').next(), "project": "website-v2",
+                "availability": "working", "doing": "x", "task_id": null, "branch": null, "files": [],
+                "last_decision": null, "updated_at": "2026-11-30T14:00:00Z"});
+            pulse["intent"] = intent;
+            pulse
+        };
+        let intends = |kind: &str, path: &str| json!({"kind": kind, "paths": [path], "areas": [], "expires_at": "2026-11-30T15:00:00Z"});
+        picture.apply(heard(
+            json!({"news": "live", "epoch": "e", "seq": 1, "server_time": at, "resumed": false}),
+        ));
+        let pulses = [
+            says("acme/a", intends("remove", "src/**")),
+            says("acme/b", intends("migrate", "docs/**")),
+            says("lumen/c", intends("change", "src/a.rs")),
+            says("lumen/d", intends("change", "docs/b.md")),
+            says("lumen/e", intends("change", "x")),
+        ];
+        picture.apply(heard(json!({"news": "snapshot", "seq": 1, "pulses": pulses})));
+        let told = once(&picture, at);
+        let marks: Vec<&str> = told.lines().skip(1).map(|line| line.split(' ').next().unwrap()).collect();
+        assert_eq!(marks, ["≠", "~", "≠", "~", ""], "{told}");
+        assert!(told.starts_with("website-v2: 1 clash, 5 of 5 working\n"), "{told}");
     }
 }

@@ -111,7 +111,8 @@ impl Model {
     /// Whether what is selected needs somebody, or did until it was marked as seen.
     pub fn can_be_seen(&self) -> bool {
         match self.view {
-            View::Room => self.selection().is_some_and(|(id, agent)| {
+            View::Activity if self.pane != Pane::Open => false,
+            View::Room | View::Activity => self.selection().is_some_and(|(id, agent)| {
                 let level = self.picture.in_the_way(id, self.now());
                 agent.pulse.run_failure.is_some() || level == Some(Level::Clash)
             }),
@@ -119,7 +120,6 @@ impl Model {
                 .clashes
                 .chosen()
                 .is_some_and(|row| row.conflict.level == Level::Clash && row.over.is_none()),
-            View::Activity => false,
         }
     }
 }

@@ -16,6 +16,8 @@ type Clash = (AgentId, Act, AgentId, Act, Level, Time);
 pub struct Seen {
     failures: BTreeMap<AgentId, (RunFailure, Option<Since>)>,
     clashes: BTreeSet<Clash>,
+    /// How many of both stand in a picture of this state.
+    counted: Option<((u64, u64), (usize, usize))>,
 }
 
 fn key(clash: &Conflict) -> Clash {
@@ -54,26 +56,50 @@ impl Seen {
         }
     }
 
-    /// How many marked failures and clashes there are in the picture at `now`, the room's time.
+    /// How many marked failures and clashes there are in the picture.
     pub fn standing(&self, picture: &Picture, now: Time) -> (usize, usize) {
+        match &self.counted {
+            Some((of, counts)) if *of == state(picture) => *counts,
+            _ => self.count(picture, now),
+        }
+    }
+
+    /// Counts what stands, for as long as the picture stays as it is: the screen asks with each frame.
+    pub fn settle(&mut self, picture: &Picture, now: Time) {
+        let of = state(picture);
+        if self.counted.as_ref().is_none_or(|(counted, _)| *counted != of) {
+            self.counted = Some((of, self.count(picture, now)));
+        }
+    }
+
+    fn count(&self, picture: &Picture, now: Time) -> (usize, usize) {
         let failures = self.failures.keys().filter_map(|id| picture.agent(id));
-        let clashes = self.clashes.iter();
-        let stands =
-            |seen: &&Clash| picture.conflicts_of(&seen.0, now).any(|conflict| key(conflict) == **seen);
-        (failures.filter(|agent| self.failure(agent)).count(), clashes.filter(stands).count())
+        (failures.filter(|agent| self.failure(agent)).count(), self.present(picture, now).len())
+    }
+
+    /// The marked clashes that the picture still has. Each agent's conflicts are gone through once: one that is in
+    /// everybody's way has thousands.
+    fn present(&self, picture: &Picture, now: Time) -> BTreeSet<Clash> {
+        let mut first: Vec<&AgentId> = self.clashes.iter().map(|seen| &seen.0).collect();
+        first.dedup();
+        let of = first.into_iter().flat_map(|id| {
+            picture.conflicts_of(id, now).filter(move |conflict| conflict.first.id() == id).map(|c| key(c))
+        });
+        of.filter(|key| self.clashes.contains(key)).collect()
     }
 
     /// Forgets what no longer stands.
     pub fn tidy(&mut self, picture: &Picture, now: Time) {
-        let failures = std::mem::take(&mut self.failures);
-        let (old, clashes) = (Self { failures, clashes: BTreeSet::new() }, std::mem::take(&mut self.clashes));
-        self.failures = old
-            .failures
-            .iter()
-            .filter(|(id, _)| picture.agent(id).is_some_and(|agent| old.failure(agent)))
-            .map(|(id, seen)| (id.clone(), seen.clone()))
-            .collect();
-        let stands = |seen: &Clash| picture.conflicts_of(&seen.0, now).any(|conflict| key(conflict) == *seen);
-        self.clashes = clashes.into_iter().filter(stands).collect();
+        self.clashes = self.present(picture, now);
+        let stands = |id: &AgentId| picture.agent(id).is_some_and(|agent| self.failure(agent));
+        let gone: Vec<AgentId> = self.failures.keys().filter(|id| !stands(id)).cloned().collect();
+        gone.iter().for_each(|id| drop(self.failures.remove(id)));
+        self.counted = None;
+        self.settle(picture, now);
     }
+}
+
+/// Another value whenever what stands may be another.
+fn state(picture: &Picture) -> (u64, u64) {
+    (picture.conflicts_version(), picture.touches())
 }

@@ -41,8 +41,14 @@ pub fn heard(model: &mut Model, heard: Heard) {
 
 /// All the news that came at once. Where things stand on the screen is settled once for all of them.
 pub fn heard_all(model: &mut Model, news: impl IntoIterator<Item = Heard>) {
-    news.into_iter().for_each(|heard| take_in(model, heard));
-    keep_in_sight(model);
+    let mut any = false;
+    for heard in news {
+        any = true;
+        take_in(model, heard);
+    }
+    if any {
+        keep_in_sight(model);
+    }
 }
 
 fn take_in(model: &mut Model, heard: Heard) {
@@ -55,6 +61,8 @@ pub fn pass(model: &mut Model) {
     let present = model.present_mut();
     let now = present.room_time(local);
     present.pass(now);
+    let now = model.now();
+    model.seen.settle(&model.picture, now);
     if room::follow(model) {
         keep_in_sight(model);
     } else if model.view == View::Clashes {
@@ -232,12 +240,30 @@ fn back(model: &mut Model) {
     }
 }
 
-/// The next that needs the watcher, or the one before, in the list on the screen.
+/// The next that needs the watcher, or the one before: in the list on the screen, or else in the Room.
 fn needs_you(model: &mut Model, by: isize) {
-    match model.view {
+    let found = match model.view {
         View::Clashes => clashes::needs_you(model, by),
         View::Activity if model.pane == Pane::List => activity::needs_you(model, by),
-        View::Room | View::Activity => room::needs_you(model, by),
+        View::Room | View::Activity => {
+            room::needs_you(model, by);
+            true
+        }
+    };
+    if !found {
+        show(model, View::Room);
+        if !model.selection().is_some_and(|(_, agent)| model.needs_you(agent)) {
+            room::needs_you(model, by);
+        }
+    }
+}
+
+/// From `here` on the next of so many places for which this holds, or the one before; round at the ends.
+fn next_round(count: usize, here: usize, by: isize, holds: impl FnMut(&usize) -> bool) -> Option<usize> {
+    if by > 0 {
+        (here + 1..count).chain(0..count.min(here + 1)).find(holds)
+    } else {
+        (0..count.min(here)).rev().chain((here..count).rev()).find(holds)
     }
 }
 
@@ -245,7 +271,9 @@ fn needs_you(model: &mut Model, by: isize) {
 fn mark_as_seen(model: &mut Model) {
     let now = model.now();
     match model.view {
-        View::Room => {
+        View::Clashes => clashes::mark_as_seen(model),
+        View::Activity if model.pane == Pane::List => {}
+        View::Room | View::Activity => {
             let Some((id, agent)) = model.selection() else { return };
             let (id, agent) = (id.clone(), agent.clone());
             let clashes = model.picture.conflicts_of(&id, now).filter(|c| c.level == Level::Clash);
@@ -260,8 +288,6 @@ fn mark_as_seen(model: &mut Model) {
                 }
             }
         }
-        View::Clashes => clashes::mark_as_seen(model),
-        View::Activity => {}
     }
     model.seen.tidy(&model.picture, now);
     model.list.forget();
@@ -316,7 +342,9 @@ fn keep_in_sight(model: &mut Model) {
         View::Clashes => clashes::keep_in_sight(model),
         View::Activity => activity::keep_in_sight(model),
     }
-    model.detail_top = model.detail_top.min(view::detail_end(model));
+    if model.detail_top > 0 {
+        model.detail_top = model.detail_top.min(view::detail_end(model)); // which takes laying it out
+    }
     if let Some(top) = model.help {
         model.help = Some(top.min(view::help_end(model)));
     }

@@ -2,6 +2,7 @@
 
 use std::fmt;
 use std::str::FromStr;
+use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
@@ -136,7 +137,7 @@ impl fmt::Display for Slug {
 /// watcher the rest of the picture; such a text is other people's and must be made safe to be shown.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(transparent)]
-pub struct AgentId(Box<str>);
+pub struct AgentId(Arc<str>);
 
 impl AgentId {
     /// The agent `name` of `owner`.

@@ -119,6 +119,8 @@ fn a_recordings_title_says_that_it_is_one() {
     let argv = [PRICKLE, "watch", "--replay", recording, "--at", "2026-11-30T14:32:10Z"];
     let mut watch = stage.terminal(&argv, &[("PRICKLE_PROJECT", "")], 80, 24);
     wait_for_title(&mut watch, "! 2 failed · ≠ 1 clash · 3 of 9 working · website-v2 · recording");
+    watch.wait_for("recording · ");
+    assert!(!watch.rows()[0].ends_with("live"), "{:?}", watch.rows()[0]);
     quit(&mut watch);
 }
 

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use futures_util::{SinkExt, StreamExt};
+use futures_util::{FutureExt, SinkExt, StreamExt};
 use reqwest::header::{AUTHORIZATION, HeaderValue, RETRY_AFTER, USER_AGENT};
 use rustls::pki_types::ServerName;
 use serde::Deserialize;
@@ -28,6 +28,46 @@ use crate::wire::id::Slug;
 use crate::wire::pulse::Pulse;
 
 type Socket = WebSocketStream<Either<TcpStream, TlsStream<TcpStream>>>;
+
+/// Events that follow one within this time are read together, about as often as a screen is drawn: to be woken for
+/// each of a thousand a second costs more than they do. The first one after a silence waits for nothing.
+const GATHER: Duration = Duration::from_millis(16);
+/// So many in that time are a rush, of which nobody reads each: in it twice as long is gathered.
+const RUSH: u32 = 8;
+/// So many at once are a flood, which is read as fast as it comes.
+const FLOOD: u32 = 64;
+
+/// When to look for what follows an event.
+#[derive(Default)]
+struct Pace {
+    /// How many came since the last look, and until when they gather.
+    gathering: Option<(u32, Instant)>,
+    rush: bool,
+}
+
+impl Pace {
+    /// An event has come.
+    fn event(&mut self) {
+        let time = if self.rush { 2 * GATHER } else { GATHER };
+        let (events, _) = self.gathering.get_or_insert_with(|| (0, Instant::now() + time));
+        *events += 1;
+    }
+
+    /// The next message, whether it has come already or is still to come.
+    async fn next(&mut self, socket: &mut Socket) -> Option<Result<Message, Error>> {
+        if let Some((events, until)) = self.gathering {
+            if let Some(message) = socket.next().now_or_never() {
+                return message;
+            }
+            if events < FLOOD {
+                tokio::time::sleep_until(until).await;
+            }
+            self.gathering = None;
+            self.rush = events >= RUSH;
+        }
+        socket.next().await
+    }
+}
 
 /// Why a connection ended, or was none.
 pub(super) enum End {
@@ -159,6 +199,7 @@ async fn listen(
     let mut ping = tokio::time::interval_at(Instant::now() + options.ping, options.ping);
     ping.set_missed_tick_behavior(MissedTickBehavior::Delay);
     let mut dead = Instant::now() + options.dead;
+    let mut pace = Pace::default();
     loop {
         tokio::select! {
             // In this order: a flood of messages must not silence us, and what has come already counts more
@@ -170,7 +211,7 @@ async fn listen(
                     return End::Lost(words::socket(&error));
                 }
             }
-            message = socket.next() => {
+            message = pace.next(socket) => {
                 let text = match message {
                     Some(Ok(Message::Text(text))) => text,
                     Some(Ok(Message::Close(frame))) => {
@@ -186,8 +227,10 @@ async fn listen(
                     Some(Err(error)) => return End::Lost(words::socket(&error)),
                     None => return End::Lost("the connection broke off".into()),
                 };
-                if let Err(end) = tell(text, options, order, out).await {
-                    return end;
+                match tell(text, options, order, out).await {
+                    Ok(true) => pace.event(),
+                    Ok(false) => {}
+                    Err(end) => return end,
                 }
                 // Counted from when we were ready to listen, not from when the room spoke: while the
                 // reader keeps us waiting, the silence is ours.
@@ -200,15 +243,17 @@ async fn listen(
     }
 }
 
-async fn tell(text: Utf8Bytes, options: &Options, order: &mut Order, out: &Out) -> Result<(), End> {
+/// Tells what a frame means, and whether it was an event of the room.
+async fn tell(text: Utf8Bytes, options: &Options, order: &mut Order, out: &Out) -> Result<bool, End> {
     let frame = read(&text).map_err(End::Lost)?;
+    let event = frame.seq().is_some();
     out.frame(&text).await.map_err(|_| End::Gone)?;
     let mut news: Vec<News> = Vec::new();
     let kept = order.hear(frame, text.len(), &mut news);
     for news in news {
         out.tell(news).await.map_err(|_| End::Gone)?;
     }
-    kept.map_err(|broken| match broken {
+    kept.map(|()| event).map_err(|broken| match broken {
         Broken::Gap => End::Gap,
         // It would come again as it is.
         Broken::TooLarge => End::Refused(format!(

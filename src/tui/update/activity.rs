@@ -31,20 +31,15 @@ pub fn step(model: &mut Model, by: isize) {
 }
 
 /// The next event, or the one before, with which a trouble began that the watcher still has to mend; round at the
-/// ends.
-pub fn needs_you(model: &mut Model, by: isize) {
+/// ends. Whether there is one.
+pub fn needs_you(model: &mut Model, by: isize) -> bool {
     let events: Vec<&Entry> = event::listed(model).filter(|e| event::is_selectable(e)).collect();
     let chosen = event::chosen(model).map(|entry| entry.number);
     let here = events.iter().position(|e| Some(e.number) == chosen).unwrap_or(0);
     let stands = |place: &usize| event::stands(model, &events[*place].happening);
-    let next = if by > 0 {
-        (here + 1..events.len()).chain(0..=here).find(stands)
-    } else {
-        (0..here).rev().chain((here..events.len()).rev()).find(stands)
-    };
-    if let Some(place) = next {
-        model.event = Some(events[place].number);
-    }
+    let Some(place) = super::next_round(events.len(), here, by, stands) else { return false };
+    model.event = Some(events[place].number);
+    true
 }
 
 /// Opens the agent of the selected event.

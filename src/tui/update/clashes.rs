@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use crate::conflict::Conflict;
 use crate::tui::clashes::Row;
-use crate::tui::model::Model;
+use crate::tui::model::{Model, Pane};
 use crate::tui::view;
 
 /// Moves the selection.
@@ -20,21 +20,15 @@ fn select(model: &mut Model, place: usize) {
     }
 }
 
-/// Selects the next clash, or the one before, that is the watcher's to settle.
-pub fn needs_you(model: &mut Model, by: isize) {
-    let rows = model.clashes.all().iter().enumerate();
+/// Selects the next clash, or the one before, that is the watcher's to settle. Whether there is one.
+pub fn needs_you(model: &mut Model, by: isize) -> bool {
+    let rows = model.clashes.all();
     // Who of many needs you is found on the row of all of them, or below it.
-    let rows = rows.filter(|(_, row)| !row.unfolded && model.row_needs_you(row));
-    let places: Vec<usize> = rows.map(|(place, _)| place).collect();
-    let here = model.clashes.place();
-    let next = if by > 0 {
-        places.iter().find(|place| **place > here).or(places.first())
-    } else {
-        places.iter().rev().find(|place| **place < here).or(places.last())
-    };
-    if let Some(place) = next.copied() {
-        select(model, place);
-    }
+    let needs_you = |place: &usize| !rows[*place].unfolded && model.row_needs_you(&rows[*place]);
+    let place = super::next_round(rows.len(), model.clashes.place(), by, needs_you);
+    let Some(place) = place else { return false };
+    select(model, place);
+    true
 }
 
 /// Unfolds a row of many, or folds it; `false` where the selected one is none.
@@ -62,6 +56,9 @@ pub fn keep_in_sight(model: &mut Model) {
     }
     if model.clashes.chosen().map(Row::id) != was {
         model.detail_top = 0;
+    }
+    if model.clashes.chosen().is_none() {
+        model.pane = Pane::List; // there is nothing left to be read alone
     }
     model.clash_top = view::clash_top(model);
 }

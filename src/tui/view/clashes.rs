@@ -9,11 +9,13 @@ use ratatui::style::Style;
 use ratatui::text::{Line, Span};
 
 use super::paint::Canvas;
+use super::pane;
 use super::{Parts, as_of, filtered, nothing_matches, text};
-use crate::conflict::{FILES_COUNT_FOR, Level};
+use crate::conflict::{ENDED_FOR, FILES_COUNT_FOR, Level, files_count_until};
 use crate::shown;
 use crate::tui::clashes::Row;
-use crate::tui::model::{Layout, Model, Pane};
+use crate::tui::keys::Action;
+use crate::tui::model::{Model, Pane};
 use crate::warning::{self, Tense};
 use crate::words;
 
@@ -30,6 +32,21 @@ pub fn draw(canvas: &mut Canvas<'_>, model: &Model, parts: &Parts) {
     }
     if parts.detail.height > 0 {
         whole(canvas, model, parts);
+    }
+}
+
+/// Ages and countdowns of a row were drawn; what is over is told for an hour.
+fn lasts(canvas: &mut Canvas<'_>, model: &Model, row: &Row) {
+    let now = model.now();
+    if let Some(over) = &row.over {
+        return canvas.lasts(over.at + ENDED_FOR - now);
+    }
+    canvas.lasts(words::left_lasts(row.conflict.until() - now));
+    for party in row.conflict.parties() {
+        canvas.lasts(words::age_lasts(now - party.pulse.updated_at));
+        if let Some(intent) = party.intent() {
+            canvas.lasts(words::left_lasts(intent.expires_at - now));
+        }
     }
 }
 
@@ -81,6 +98,7 @@ fn list(canvas: &mut Canvas<'_>, model: &Model, parts: &Parts) {
             y = y.saturating_add(1);
         }
         end = place + 1;
+        lasts(canvas, model, &model.clashes.all()[place]);
     }
     let focus = if model.pane == Pane::List { theme.focus } else { theme.muted };
     let name = format!("Clashes{}", as_of(model));
@@ -144,6 +162,7 @@ fn whole(canvas: &mut Canvas<'_>, model: &Model, parts: &Parts) {
     let theme = &model.look.theme;
     let area = parts.detail;
     let Some(row) = model.clashes.chosen() else { return };
+    lasts(canvas, model, row);
     let focus = if model.pane == Pane::List { theme.muted } else { theme.focus };
     let (one, other) = detail::names(model, row);
     let title = Line::from(vec![
@@ -151,41 +170,13 @@ fn whole(canvas: &mut Canvas<'_>, model: &Model, parts: &Parts) {
         Span::styled(format!(" {} ", warning::mark(row.conflict.level)), mark_style(model, row)),
         Span::styled(other, focus),
     ]);
-    let old = as_of(model);
-    let right = match model.pane {
-        _ if !old.is_empty() => old.trim_start().to_owned(),
-        Pane::Open => "Esc back".into(),
-        Pane::List | Pane::Detail => String::new(),
+    pane::frame(canvas, model, parts, &title, String::new());
+    let on = match (model.pane, &row.around) {
+        (Pane::List, None) => Action::Open,
+        (Pane::List, Some(_)) => Action::OtherPane,
+        (Pane::Detail | Pane::Open, _) => Action::Down,
     };
-    let right = Line::from(Span::styled(right, theme.muted));
-    if model.layout() == Layout::Columns && model.pane != Pane::Open {
-        let title_area = parts.detail_title;
-        let corner = Rect { width: title_area.width.min(1), ..title_area };
-        let rest = Rect { x: title_area.x + 1, width: title_area.width.saturating_sub(1), ..title_area };
-        canvas.line(corner, 0, &Line::from(Span::styled("┬", theme.border)));
-        canvas.rule(rest, 0, &title, &right);
-        for y in 0..area.height {
-            let edge = Rect { x: area.x - 1, width: 1, ..area };
-            canvas.line(edge, y, &Line::from(Span::styled("│", theme.border)));
-        }
-    } else {
-        canvas.rule(parts.detail_title, 0, &title, &right);
-    }
-    let lines = detail(model, area);
-    let top = model.detail_top.min(lines.len().saturating_sub(usize::from(area.height)));
-    canvas.lines(area, &lines, top);
-    let hidden = lines.len().saturating_sub(top + usize::from(area.height));
-    if hidden > 0 && area.height > 1 {
-        let last = Rect { y: area.bottom() - 1, height: 1, ..area };
-        canvas.clear(last);
-        let key = match (model.pane, &row.around) {
-            (Pane::List, None) => "Enter",
-            (Pane::List, Some(_)) => "Tab",
-            (Pane::Detail | Pane::Open, _) => "j",
-        };
-        let more = format!(" … {} more · {key}", hidden + 1);
-        canvas.line(last, 0, &Line::from(Span::styled(more, theme.muted)));
-    }
+    pane::body(canvas, model, area, &detail(model, area), on);
 }
 
 /// The detail's lines in an area.
@@ -200,7 +191,10 @@ fn nothing(canvas: &mut Canvas<'_>, model: &Model, parts: &Parts) {
     let name = Span::styled(format!("Clashes{}", as_of(model)), theme.focus);
     let title = Line::from(vec![name, Span::styled(filtered(model), theme.muted)]);
     let bottom = [parts.list, parts.detail].map(Rect::bottom).into_iter().max().unwrap_or(0);
-    canvas.rule(Rect { x: 0, y: 1, width, height: 1 }, 0, &title, &Line::default());
+    // Below the banner, where there is one.
+    let rule = [parts.list_title, parts.detail_title].into_iter().find(|area| area.height > 0);
+    let rule = Rect { x: 0, width, ..rule.unwrap_or_default() };
+    canvas.rule(rule, 0, &title, &Line::default());
     let now = model.now();
     let intents = model
         .picture
@@ -210,7 +204,7 @@ fn nothing(canvas: &mut Canvas<'_>, model: &Model, parts: &Parts) {
     let files = model
         .picture
         .agents()
-        .filter(|(_, agent)| !agent.pulse.files.is_empty() && now < agent.pulse.updated_at + FILES_COUNT_FOR);
+        .filter(|(_, agent)| !agent.pulse.files.is_empty() && now < files_count_until(&agent.pulse));
     let files = files.count() as u64;
     let (is, looked) = if model.is_old() { ("was", "Looked at then") } else { ("is", "Looked at now") };
     let minutes = FILES_COUNT_FOR.num_minutes();
@@ -246,7 +240,7 @@ fn nothing(canvas: &mut Canvas<'_>, model: &Model, parts: &Parts) {
         lines.push(Line::default());
     }
     // With few rows no blank is spent above the sentence.
-    let room = usize::from(bottom.saturating_sub(2));
-    let top = usize::from(lines.len() > room + 1);
-    canvas.lines(Rect { x: 0, y: 2, width, height: bottom.saturating_sub(2) }, &lines, top);
+    let body = Rect { y: rule.bottom(), height: bottom.saturating_sub(rule.bottom()), ..rule };
+    let top = usize::from(lines.len() > usize::from(body.height) + 1);
+    canvas.lines(body, &lines, top);
 }

@@ -10,6 +10,7 @@ use crate::shown;
 use crate::tui::model::{Here, Layout, Model};
 use crate::tui::theme::Theme;
 use crate::wire::agent::Standing;
+use crate::wire::id::is_slug;
 use crate::wire::{LOCAL_ROOM, Time};
 
 /// Draws the page with its next step.
@@ -72,7 +73,8 @@ fn connect(model: &Model, project: &str) -> String {
 
 /// Makes an agent's key where the room runs.
 fn key(model: &Model, project: &str) -> String {
-    let owner = model.owner.as_deref().map_or("OWNER".into(), |owner| text(model, owner));
+    // It goes into a shell: what is no handle is left for the reader to fill in.
+    let owner = model.owner.as_deref().filter(|owner| is_slug(owner)).unwrap_or("OWNER");
     format!(
         "export PRICKLE_TOKEN=\"$(prickle key create --kind client --agent {owner}/builder --project {project})\""
     )

@@ -12,10 +12,9 @@ use crate::tui::model::{Layout, Model, Pane, View};
 /// Draws the footer. Whole hints go when it gets narrow, `? help` last.
 pub fn draw(canvas: &mut Canvas<'_>, model: &Model, parts: &Parts) {
     let theme = &model.look.theme;
-    let told = model.notice.as_ref().map(|notice| (notice, theme.error));
-    if let Some((told, style)) = told.or(model.did.as_ref().map(|did| (did, theme.hint))) {
-        canvas.line(parts.footer, 0, &Line::from(Span::styled(format!(" {}", shown::line(told)), style)));
-        return;
+    if let Some(did) = &model.did {
+        let did = format!(" {}", shown::line(did));
+        return canvas.line(parts.footer, 0, &Line::from(Span::styled(did, theme.hint)));
     }
     let hint = |(binding, keys): (&'static Binding, &[Key])| -> Option<Vec<Span<'static>>> {
         let words = words(model, binding)?;
@@ -68,6 +67,7 @@ fn words(model: &Model, binding: &Binding) -> Option<&'static str> {
         }
         Action::Down if model.view != View::Room && listed => ("move", "move"),
         Action::Down => return None,
+        Action::Freeze if model.behind.is_some() => ("go on", "go on"),
         Action::Copy if model.copies_message() => ("copy message", "copy"),
         _ => binding.foot?,
     };
@@ -85,6 +85,7 @@ fn both(model: &Model, down: &[Key]) -> Option<String> {
 fn rank(model: &Model, action: Action) -> u8 {
     match (model.pane, model.view, action) {
         (_, _, Action::Retry) => 0,
+        (_, _, Action::Freeze) if model.behind.is_some() => 0,
         (_, _, Action::Back) if model.help.is_some() => 0,
         (Pane::Open, _, Action::Copy) | (Pane::List, View::Clashes | View::Activity, Action::Down) => 1,
         (Pane::Open | Pane::Detail, _, Action::Down)

@@ -77,18 +77,18 @@ fn left(model: &Model) -> Vec<Side> {
 /// How the room is heard.
 fn right(model: &Model) -> Vec<Side> {
     let theme = &model.look.theme;
-    // A recording has its outages too; only nothing in it is live, and no key brings it back sooner.
-    if model.replay {
-        let at = model.look.zone.second(model.picture.room_time(model.local()));
-        let short = at.get(..5).unwrap_or_default().to_owned();
-        let said = [format!("recording · {at}"), format!("recording {short}"), format!("rec {short}")];
-        return said.into_iter().map(|said| Side::of(said, theme.hint)).collect();
-    }
     // What stands still says so before anything else.
     if let Some(waiting) = model.waiting() {
         let sides = frozen(model, waiting).into_iter().map(|said| Side::of(said, theme.hint));
         let last = Side { worded: false, ..Side::of(format!("FROZEN +{waiting}"), theme.hint) };
         return sides.chain([last]).collect();
+    }
+    // A recording has its outages too; only nothing in it is live, and no key brings it back sooner.
+    if model.replay {
+        let at = model.look.zone.second(model.now());
+        let short = at.get(..5).unwrap_or_default().to_owned();
+        let said = [format!("recording · {at}"), format!("recording {short}"), format!("rec {short}")];
+        return said.into_iter().map(|said| Side::of(said, theme.hint)).collect();
     }
     match &model.picture.connection {
         Connection::Live => match (&model.picture.refusing, caught_up(model)) {
@@ -114,10 +114,12 @@ fn right(model: &Model) -> Vec<Side> {
 
 /// `FROZEN · 7 changes waiting`, and whether the connection is another than the one that stands still.
 fn frozen(model: &Model, waiting: u64) -> Vec<String> {
-    let heard = |connection: &Connection| matches!(connection, Connection::Live);
-    let (long, short) = match (heard(&model.picture.connection), heard(&model.present().connection)) {
-        (true, false) => (" · offline", " off"),
-        (false, true) => (" · live again", " live"),
+    let (then, now) = (&model.picture.connection, &model.present().connection);
+    let (long, short) = match (then, now) {
+        (_, Connection::Refused { .. }) => (" · refused", " ref"),
+        (Connection::Live, Connection::Live) => ("", ""),
+        (_, Connection::Live) => (" · live again", " live"),
+        (Connection::Live, _) => (" · offline", " off"),
         _ => ("", ""),
     };
     let told = match waiting {
@@ -131,21 +133,23 @@ fn frozen(model: &Model, waiting: u64) -> Vec<String> {
     ]
 }
 
-/// `offline 12s · retry in 3s (connection refused)`, then shorter; a recording tries nothing again, and of a
-/// picture that stands still nobody knows when.
+/// `offline 12s · retry in 3s (connection refused)`, then shorter; a recording tries nothing again.
 fn offline(model: &Model) -> Vec<String> {
     let Connection::Offline { since, why, retry_at } = &model.picture.connection else {
         return Vec::new();
     };
+    let why = text(model, why);
+    if model.behind.is_some() {
+        return vec![format!("offline ({why})"), "offline".into()]; // a clock that stands still tells no times
+    }
     let now = model.local();
     let away = (now - *since).num_seconds().max(0);
     let away = if away < 60 { format!("{away}s") } else { words::age(now - *since) };
     let retry = match retry_at {
-        _ if model.replay || model.behind.is_some() => String::new(),
+        _ if model.replay => String::new(),
         Some(at) if *at > now => format!(" · retry in {}s", ((*at - now).num_milliseconds() + 999) / 1000),
         _ => " · trying now".into(),
     };
-    let why = text(model, why);
     vec![
         format!("offline {away}{retry} ({why})"),
         format!("offline {away}{retry}"),
@@ -163,6 +167,11 @@ fn counts(model: &Model) -> Vec<Side> {
         return vec![Side::of(said, theme.muted), Side::default()];
     }
     let (failed, clashes) = (told.failed, told.clashes);
+    let seen = model.seen.standing(&model.picture, model.now());
+    let seen = match seen.0 + seen.1 {
+        0 => String::new(),
+        seen => format!("{seen} seen"),
+    };
     // Of very many not all are looked at.
     let least = if told.crowded { "≥ " } else { "" };
     let noun = if clashes == 1 { "clash" } else { "clashes" };
@@ -183,18 +192,27 @@ fn counts(model: &Model) -> Vec<Side> {
     let stands = failed > 0 || clashes > 0;
     let gap = || if stands { "   " } else { "" };
     let demo = if model.panel.is_some() { " · demo" } else { "" };
+    // What was marked as seen still stands: nobody is to take it for mended.
+    let also = if seen.is_empty() { String::new() } else { format!(" · {seen}") };
     let mut sides = Vec::new();
     if !cards {
         let all = working(model);
         let bare = told.at_work();
-        for (working, demo) in [(&all, demo), (&bare, demo), (&bare, "")] {
-            sides.push(whole().and(gap(), theme.text).and(working, theme.text).and(demo, theme.muted));
+        for (working, more) in [
+            (&all, format!("{also}{demo}")),
+            (&bare, format!("{also}{demo}")),
+            (&bare, also),
+            (&bare, String::new()),
+        ] {
+            sides.push(whole().and(gap(), theme.text).and(working, theme.text).and(more, theme.muted));
         }
     } else if !stands {
-        sides.push(Side::of("nothing needs you", theme.muted).and(demo, theme.muted));
-        sides.push(Side::of("nothing needs you", theme.muted));
-    } else if !demo.is_empty() {
-        sides.push(whole().and(demo, theme.muted));
+        let said =
+            if seen.is_empty() { "nothing needs you".to_owned() } else { format!("{seen}, nothing else") };
+        sides.push(Side::of(said.clone(), theme.muted).and(demo, theme.muted));
+        sides.push(Side::of(said, theme.muted));
+    } else {
+        sides.extend([format!("{also}{demo}"), also].map(|more| whole().and(more, theme.muted)));
     }
     sides.extend([whole(), needs(" failed", " ", ""), needs("", " ", "")]);
     sides

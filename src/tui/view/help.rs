@@ -38,7 +38,8 @@ const GROUPS: [(Group, &str); 5] = [
 /// Where the popup stands.
 pub fn area(model: &Model) -> Rect {
     let (width, height) = model.size;
-    let wide = (INSIDE + 4).min(width.saturating_sub(2));
+    // A single column of the picture beside it would say nothing.
+    let wide = if width < INSIDE + 8 { width } else { INSIDE + 4 };
     let probe = Rect { width: wide, height, ..Rect::default() };
     let lines = u16::try_from(lines(model, probe).len()).unwrap_or(u16::MAX);
     let high = lines.saturating_add(2).min(height.saturating_sub(2));

@@ -12,6 +12,7 @@ mod footer;
 mod header;
 mod help;
 mod paint;
+mod pane;
 mod strip;
 mod typing;
 mod zones;
@@ -145,10 +146,7 @@ pub fn draw(model: &Model, buffer: &mut Buffer) -> Option<TimeDelta> {
     let any = model.picture.agents().next().is_some();
     if any {
         match (model.view, model.pane, model.layout()) {
-            (View::Clashes, ..) => {
-                clashes::draw(&mut canvas, model, &parts);
-                canvas.lasts(TimeDelta::minutes(1)); // it tells times, and for how long what is over is remembered
-            }
+            (View::Clashes, ..) => clashes::draw(&mut canvas, model, &parts),
             (_, Pane::Open, _) => agent::draw(&mut canvas, model, &parts),
             (View::Activity, ..) => activity::draw(&mut canvas, model, &parts),
             (View::Room, _, Layout::Cards) => cards::draw(&mut canvas, model, &parts),
@@ -167,7 +165,8 @@ pub fn draw(model: &Model, buffer: &mut Buffer) -> Option<TimeDelta> {
         canvas.tint(body, Style::new().add_modifier(Modifier::DIM).remove_modifier(Modifier::BOLD));
     }
     if any && let Connection::Refused { why, .. } = &model.picture.connection {
-        refused(&mut canvas, model, why);
+        // The picture is old anyway.
+        over_the_last_rows(&mut canvas, model, why, area.height - 1, model.look.theme.error);
     }
     if model.help.is_some() {
         let body = Rect { y: 1, height: area.height.saturating_sub(2), ..area };
@@ -176,6 +175,8 @@ pub fn draw(model: &Model, buffer: &mut Buffer) -> Option<TimeDelta> {
     }
     if let Some(typing) = &model.typing {
         typing::draw(&mut canvas, model, typing, &parts);
+    } else if let Some(notice) = &model.notice {
+        over_the_last_rows(&mut canvas, model, notice, area.height, model.look.theme.error);
     } else {
         footer::draw(&mut canvas, model, &parts);
     }
@@ -192,14 +193,13 @@ fn lasts(canvas: &mut Canvas<'_>, model: &Model, agent: &Agent) {
     }
 }
 
-/// Why the room will not have us, whole, over the last rows of a picture that is old anyway.
-fn refused(canvas: &mut Canvas<'_>, model: &Model, why: &str) {
+/// A text of some length, whole, over the last rows down to `bottom`.
+fn over_the_last_rows(canvas: &mut Canvas<'_>, model: &Model, said: &str, bottom: u16, style: Style) {
     let area = canvas.area();
-    let said = shown::wrap(&text(model, why), usize::from(area.width.saturating_sub(2)));
-    let rows = u16::try_from(said.len()).unwrap_or(u16::MAX).min(area.height.saturating_sub(3));
-    let place = Rect { y: area.height - 1 - rows, height: rows, ..area };
+    let said = shown::wrap(&text(model, said), usize::from(area.width.saturating_sub(2)));
+    let rows = u16::try_from(said.len()).unwrap_or(u16::MAX).min(bottom.saturating_sub(2));
+    let place = Rect { y: bottom - rows, height: rows, ..area };
     canvas.clear(place);
-    let style = model.look.theme.error;
     let lines: Vec<Line<'_>> =
         said.iter().map(|l| Line::from(Span::styled(format!(" {l}"), style))).collect();
     canvas.lines(place, &lines, 0);
@@ -273,7 +273,7 @@ pub fn help_end(model: &Model) -> usize {
 
 /// How many changes the last outage missed, for ten seconds after it ended.
 pub fn caught_up(model: &Model) -> Option<u64> {
-    let now = model.picture.room_time(model.local());
+    let now = model.now();
     if model.picture.connection != Connection::Live {
         return None;
     }
@@ -287,7 +287,7 @@ pub fn caught_up(model: &Model) -> Option<u64> {
 
 /// ` as of 14:32:07` where the picture is old.
 fn as_of(model: &Model) -> String {
-    let now = model.picture.room_time(model.local());
+    let now = model.now();
     let heard = model.picture.heard_until();
     heard.map_or(String::new(), |at| format!(" as of {}", model.look.zone.moment(at, now)))
 }
@@ -368,7 +368,7 @@ fn pad(text: &str, columns: usize) -> String {
 
 /// What a claim says, with its sign of age.
 fn claim(model: &Model, agent: &crate::picture::Agent) -> String {
-    let claim = model.picture.claim(agent, model.picture.room_time(model.local()));
+    let claim = model.picture.claim(agent, model.now());
     model.look.glyphs.tell(&words::claim_and_age(&claim)).into_owned()
 }
 

@@ -11,7 +11,7 @@ use crate::shown;
 use crate::tui::clashes::Row;
 use crate::tui::keys::Action;
 use crate::tui::model::{Layout, Model, Pane};
-use crate::tui::view::text;
+use crate::tui::view::{copies, key, text};
 use crate::warning::{self, Tense};
 use crate::words;
 
@@ -210,8 +210,10 @@ fn members(out: &mut Paper<'_>, row: &Row) {
         out.say(1, &format!("and {rest} more"), theme.muted);
     }
     out.blank();
-    let unfold = if row.unfolded { "Enter folds them up again." } else { "Enter lists them one by one." };
-    out.say(1, unfold, theme.muted);
+    if let Some(key) = key(out.model, Action::Open) {
+        let folds = if row.unfolded { "folds them up again" } else { "lists them one by one" };
+        out.say(1, &format!("{key} {folds}."), theme.muted);
+    }
 }
 
 /// The only thing that a person can do about it.
@@ -219,10 +221,7 @@ fn message(out: &mut Paper<'_>, row: &Row) {
     let model = out.model;
     let theme = &model.look.theme;
     let Some(message) = model.clash_message().filter(|_| row.over.is_none()) else { return };
-    let key = model.keys.rows().find(|(binding, _)| binding.action == Action::Copy);
-    let key = key.and_then(|(_, keys)| keys.first().map(|key| key.name()));
     out.blank();
-    let copies = key.map_or(String::new(), |key| format!("{key} copies this"));
-    out.title(&message.to, theme.focus, &copies);
+    out.title(&message.to, theme.focus, &copies(model, "this"));
     out.say(3, &message.text, theme.text);
 }
