@@ -143,13 +143,13 @@ fn beyond(model: &Model, rows: &Rows<'_>, top: usize, seen: Range<usize>) -> Str
     said
 }
 
-/// ` · 1 failed, 2 clash below`: what others have to mend and is not at these places.
+/// ` · 1 failed, 2 in a clash below`: what others have to mend and is not at these places.
 pub fn of_others(model: &Model, seen: Range<usize>) -> String {
     let list = &model.list;
     let mut said = String::new();
     for (places, side) in [(0..seen.start, "above"), (seen.end..list.len(), "below")] {
         let [failed, clash] = list.calls_at(places, false);
-        let counts = [(failed, "failed"), (clash, if clash == 1 { "clashes" } else { "clash" })];
+        let counts = [(failed, "failed"), (clash, "in a clash")];
         let told = counts.into_iter().filter(|(count, _)| *count > 0);
         let told: Vec<String> = told.map(|(count, word)| format!("{count} {word}")).collect();
         if !told.is_empty() {
