@@ -83,6 +83,7 @@ fn both(model: &Model, down: &[Key]) -> Option<String> {
 
 /// Which hints come first: what the pane in front is for. The others stand as in the table of keys.
 fn rank(model: &Model, action: Action) -> u8 {
+    let first = [Action::NextNeedsYou, Action::Open, Action::Filter, Action::Back];
     match (model.pane, model.view, action) {
         (_, _, Action::Retry) => 0,
         (_, _, Action::Freeze) if model.behind.is_some() => 0,
@@ -93,9 +94,7 @@ fn rank(model: &Model, action: Action) -> u8 {
         (Pane::List, View::Clashes, Action::Seen | Action::Copy) => 3,
         // A list without selection, where nothing is hidden, is hardly a level to go back to.
         (Pane::List, View::Room, Action::Back) if model.list.filter().is_empty() => 5,
-        (Pane::List, View::Room, Action::NextNeedsYou | Action::Open | Action::Filter) => 4,
-        (Pane::List, View::Room, Action::Back) => 4,
-        (Pane::List, View::Room, _) => 6,
+        (Pane::List, View::Room, action) if !first.contains(&action) => 6,
         _ => 4,
     }
 }
