@@ -523,7 +523,9 @@ fn the_empty_rooms_next_step_is_copied() {
         "{command}"
     );
     // Nobody is selected here, so that is not what the key copies where somebody is.
-    assert_eq!(copied(&mut recorded(LIVE, look())).unwrap(), "claude auth login");
+    let mut model = recorded(LIVE, look());
+    update::resize(&mut model, 80, 24);
+    assert_eq!(copied(&mut model).unwrap(), "claude auth login");
 }
 
 #[test]

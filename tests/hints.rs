@@ -54,6 +54,7 @@ fn select(model: &mut Model, agent: &str) {
 fn opened(model: &mut Model, agent: &str, columns: u16) -> String {
     text(model, columns, 60);
     select(model, agent);
+    model.touched = true; // it is in sight in a side pane too
     press(model, "\r");
     let shown = text(model, columns, 60);
     press(model, "\u{1b}");

@@ -9,9 +9,11 @@ mod filter;
 mod screen;
 
 use chrono::TimeDelta;
+use crossterm::event::{KeyCode, KeyModifiers};
 use prickle::tui::list::{List, Standing};
-use prickle::tui::model::{Model, Pane, Watch};
+use prickle::tui::model::{Layout, Model, Pane, Watch};
 use prickle::tui::theme::Glyphs;
+use prickle::tui::update::Effect;
 use prickle::tui::{update, view};
 use proptest::prelude::*;
 use ratatui::buffer::Buffer;
@@ -237,19 +239,19 @@ fn what_is_out_of_sight_and_needs_you_is_counted_at_the_edge() {
     );
     (0..15).for_each(|_| press(&mut m, "j"));
     assert!(
-        title(&mut m, 80, 24).starts_with("─ Agents 4–16 of 40 · 1 above needs you · 2 below ─"),
+        title(&mut m, 80, 24).starts_with("─ Agents 4–16 of 40 · 1 above needs you · 2 below · acme ─"),
         "{}",
         title(&mut m, 80, 24)
     );
     press(&mut m, "/a\r");
     assert!(
-        title(&mut m, 80, 24).starts_with("─ Agents 40 of 40 · 1 above needs you · 2 below · a ─"),
+        title(&mut m, 80, 24).starts_with("─ Agents 40 of 40 · 1 above needs you · 2 below · acme · a ─"),
         "{}",
         title(&mut m, 80, 24)
     );
     press(&mut m, "\u{1b}G");
     assert!(
-        title(&mut m, 80, 24).starts_with("─ Agents 28–40 of 40 · 1 above needs you ─"),
+        title(&mut m, 80, 24).starts_with("─ Agents 28–40 of 40 · 1 above needs you · acme ─"),
         "{}",
         title(&mut m, 80, 24)
     );
@@ -290,15 +292,16 @@ fn accounted(model: &Model, shown: &str) -> usize {
     let body: Vec<&str> = shown.lines().skip(1).collect();
     let rule = body.iter().position(|line| line.starts_with('─')).unwrap();
     let number = |text: &str| text.split(' ').next().unwrap().parse::<usize>().unwrap();
-    let more =
-        body[..rule].iter().find_map(|line| line.strip_prefix("! ").filter(|rest| rest.contains(" more")));
+    // `! 2 ≠ 1 more · 1 needs you`
+    let more = body[..rule].iter().find_map(|line| line.split_once(" more")).map(|(counts, _)| counts);
+    let more = more.map(|counts| counts.split(' ').filter_map(|word| word.parse::<usize>().ok()).sum());
     let calls = |name: &String| {
         let standing = model.list.iter().find(|(id, _)| id.as_str() == name).map(|(_, standing)| standing);
         rule > 0 && standing.unwrap().call.is_some()
     };
     let rest = body[rule..].iter().find_map(|line| line.strip_prefix(" + "));
     body[..rule].iter().filter_map(|line| named(line)).count()
-        + more.map_or(0, number)
+        + more.unwrap_or(0)
         + body[rule..].iter().filter_map(|line| named(line)).filter(|name| !calls(name)).count()
         + rest.map_or(0, |rest| rest.split(" · ").map(number).sum())
 }
@@ -454,4 +457,210 @@ fn ones_own_needs_are_pinned_first_and_a_told_trouble_is_not() {
     assert!(shown.contains(" working · 3 not here\n"), "{shown}");
     // Too small for the banner, it is said of each.
     assert!(text(&mut m, 45, 7).contains("! "), "{}", text(&mut m, 45, 7));
+}
+
+#[test]
+fn the_last_zone_lists_as_many_as_fit() {
+    let said = |n: usize| ["offline", "idle", "working", "asleep", "online"][n % 5];
+    let old = |n: usize| if n.is_multiple_of(7) { 40 } else { 2 };
+    let pulses: Vec<Value> =
+        (0..40).map(|n| claim(&format!("acme/x{n:02}"), said(n), old(n), &json!({}))).collect();
+    let mut m = room(&pulses);
+    let shown = text(&mut m, 45, 30);
+    let rows: Vec<&str> = shown.lines().skip(2).collect();
+    assert!(rows[26].starts_with(" + 14 not here"), "{shown}");
+    let kinds: Vec<usize> = rows[..26]
+        .iter()
+        .map(|row| {
+            if row.contains("said") {
+                1
+            } else if row.contains("idle") || row.contains("online") {
+                2
+            } else if row.contains("offline") || row.contains("asleep") {
+                3
+            } else {
+                0
+            }
+        })
+        .collect();
+    assert!(kinds.is_sorted() && kinds.contains(&1) && kinds.contains(&2), "{kinds:?}\n{shown}");
+}
+
+#[test]
+fn in_a_side_pane_no_key_acts_on_a_selection_that_nobody_sees() {
+    let mut pulses = crowd("acme", "working", 30);
+    pulses[20] = claim("acme/x20", "working", 1, &failed("claude_code_sign_in"));
+    pulses[25] = claim("acme/x25", "working", 1, &failed("codex_sign_in"));
+    let mut m = room(&pulses);
+    let zones = text(&mut m, 45, 14);
+    press(&mut m, "xyY");
+    assert_eq!(text(&mut m, 45, 14), zones, "nothing is marked, nothing is sent");
+    assert!(!zones.contains("copy"), "{zones}");
+    for there_and_back in
+        ["2\u{1b}", "4\u{1b}", "4j\u{1b}", "?jG\u{1b}", "\r\u{1b}", "\rjn\u{1b}", "s\u{8}SSo"]
+    {
+        press(&mut m, there_and_back);
+        m.did = None;
+        if !there_and_back.starts_with('s') {
+            assert_eq!(text(&mut m, 45, 14), zones, "{there_and_back:?}");
+        }
+        assert!(!m.touched, "{there_and_back:?}");
+    }
+    let mut m = room(&pulses);
+    text(&mut m, 45, 14);
+    // A failure that comes later is where the eye falls by then.
+    report(&mut m, LIVE, &claim("acme/x03", "working", 0, &failed("codex_sign_in")));
+    press(&mut m, "n");
+    assert_eq!((selected(&m), m.touched), ("acme/x03", true));
+    assert!(text(&mut m, 45, 14).contains('▌'));
+    press(&mut m, "n");
+    assert_eq!(selected(&m), "acme/x20");
+    let copied = screen::stroke(&mut m, KeyCode::Char('y'), KeyModifiers::NONE);
+    assert_eq!(copied, Some(Effect::Copy("claude auth login".into())));
+    press(&mut m, "G\u{1b}\r");
+    assert_eq!((selected(&m), m.pane), ("acme/x03", Pane::Open), "Enter opens what the eye falls on");
+    // Where the selection is in sight all keys go to it from the first on.
+    let mut m = room(&pulses);
+    text(&mut m, 80, 24);
+    press(&mut m, "x");
+    assert_eq!(m.list.needing(), 1);
+}
+
+#[test]
+fn offline_a_filtered_side_pane_says_both() {
+    let mut m = website();
+    press(&mut m, "/s:working\r");
+    screen::hear(&mut m, LIVE, json!({"news": "lost", "why": "connection refused", "retry_in": 3000}));
+    let title = |m: &mut Model, columns| text(m, columns, 24).lines().nth(1).unwrap().to_owned();
+    assert!(title(&mut m, 59).contains("hidden · 3 of 9 · s:working · as of 14:32"), "{}", title(&mut m, 59));
+    assert!(title(&mut m, 45).contains(" ! 1 hidden · 3 of 9 · 14:32"), "{}", title(&mut m, 45));
+    assert!(title(&mut m, 38).contains(" 1 hidden · 3 of 9 · 14:32"), "{}", title(&mut m, 38));
+    assert!(title(&mut m, 30).contains("3 of 9 · 14:32"), "{}", title(&mut m, 30));
+}
+
+#[test]
+fn what_was_seen_is_muted_in_rows_and_cards() {
+    use ratatui::style::Color;
+    let mut m = room(&[
+        claim("acme/a", "working", 1, &failed("codex_sign_in")),
+        claim("acme/b", "idle", 1, &json!({})),
+    ]);
+    let red = |m: &mut Model, columns| {
+        let buffer = screen::draw(m, columns, 12);
+        (1..11).any(|y| (0..columns.min(60)).any(|x| buffer[(x, y)].fg == Color::Red))
+    };
+    update::resize(&mut m, 80, 12);
+    m.detail = false;
+    assert!(red(&mut m, 80) && red(&mut m, 38));
+    update::resize(&mut m, 80, 12);
+    press(&mut m, "x");
+    assert!(!red(&mut m, 80), "row");
+    assert!(!red(&mut m, 38), "card");
+    assert!(text(&mut m, 38, 12).contains("Codex is signed out"));
+}
+
+#[test]
+fn a_card_says_a_command_whole_and_only_where_it_helps() {
+    let mut m = room(&[claim("acme/a", "working", 1, &failed("claude_code_sign_in"))]);
+    assert!(text(&mut m, 38, 12).contains("    › claude auth login\n"), "{}", text(&mut m, 38, 12));
+    assert!(!text(&mut m, 22, 12).contains('›'), "{}", text(&mut m, 22, 12));
+    let mut m = room(&[]);
+    for id in ["acme/a", "lumen/b"] {
+        report(&mut m, LIVE, &claim(id, "working", 1, &failed("claude_code_service")));
+    }
+    let shown = text(&mut m, 38, 12);
+    assert!(shown.contains("service trouble") && !shown.contains('›'), "{shown}");
+}
+
+#[test]
+fn a_list_says_whose_agents_begin_it_and_no_heading_ends_it() {
+    let mut pulses = crowd("acme", "idle", 12);
+    pulses.extend(crowd("orbit", "idle", 28));
+    let mut m = room(&pulses);
+    update::resize(&mut m, 80, 24);
+    let rows =
+        |m: &mut Model, rows| -> Vec<String> { text(m, 80, rows).lines().map(str::to_owned).collect() };
+    press(&mut m, "G");
+    assert!(rows(&mut m, 24)[1].starts_with("─ Agents 28–40 of 40 · orbit ─"), "{:#?}", rows(&mut m, 24));
+    press(&mut m, "g");
+    assert!(rows(&mut m, 24)[1].starts_with("─ Agents 1–12 of 40 ─"), "the heading stands there");
+    m.detail = false;
+    let shown = rows(&mut m, 17);
+    assert_eq!((shown[14].contains("x11"), shown[15].as_str()), (true, ""), "{shown:#?}");
+    press(&mut m, "o");
+    m.did = None;
+    assert!(!rows(&mut m, 17)[1].contains("orbit"));
+}
+
+#[test]
+fn what_others_have_to_mend_is_counted_at_the_edge_too() {
+    let mut pulses = crowd("acme", "idle", 30);
+    pulses[25] = claim("acme/x25", "idle", 1, &failed("codex_sign_in"));
+    pulses.push(claim("lumen/a", "away", 1, &failed("codex_sign_in")));
+    pulses.extend(clashing("lumen/b", "orbit/c"));
+    let mut m = room(&pulses);
+    update::resize(&mut m, 80, 24);
+    press(&mut m, "g");
+    let title = |m: &mut Model, columns, rows| text(m, columns, rows).lines().nth(1).unwrap().to_owned();
+    let said = "─ Agents 1–12 of 33 · 1 below needs you · 1 failed, 2 in a clash below ─";
+    assert!(title(&mut m, 80, 24).starts_with(said), "{}", title(&mut m, 80, 24));
+    assert!(title(&mut m, 66, 24).starts_with("─ Agents 1–12 of 33 · 1 below needs you ─"), "no room");
+    m.look.layout = Some(Layout::Cards);
+    let said = " · ! 1 below · 1 failed, 2 in a clash below ─";
+    assert!(title(&mut m, 80, 24).ends_with(said), "{}", title(&mut m, 80, 24));
+}
+
+#[test]
+fn a_clash_is_not_counted_with_the_mark_of_a_failure() {
+    let mut pulses = crowd("acme", "idle", 30);
+    pulses.extend(clashing("acme/zz", "orbit/c"));
+    let mut m = room(&pulses);
+    update::resize(&mut m, 38, 24);
+    press(&mut m, "jg");
+    let title = |m: &mut Model, columns| text(m, columns, 24).lines().nth(1).unwrap().to_owned();
+    assert!(title(&mut m, 38).contains(" of 32 · ≠ 1 below ─"), "{}", title(&mut m, 38));
+    report(&mut m, LIVE, &claim("acme/zy", "idle", 1, &failed("codex_sign_in")));
+    assert!(title(&mut m, 45).contains(" of 33 · ! 1 ≠ 1 below ─"), "{}", title(&mut m, 45));
+    press(&mut m, "/s:idle -zy\r");
+    assert!(title(&mut m, 38).contains(" ! 1 ≠ 1 hidden · 30 of 33 ─"), "{}", title(&mut m, 38));
+    assert!(title(&mut m, 80).ends_with("─ 2 need you, hidden ─"), "{}", title(&mut m, 80));
+}
+
+#[test]
+fn the_footer_offers_what_is_worth_most_first() {
+    let mut m = website();
+    let foot = |m: &mut Model, columns, rows| {
+        m.did = None;
+        text(m, columns, rows).lines().last().unwrap().to_owned()
+    };
+    text(&mut m, 38, 24);
+    press(&mut m, "j");
+    assert_eq!(foot(&mut m, 38, 24), " n needs you  Enter open       ? help");
+    assert_eq!(foot(&mut m, 54, 24), " n needs you  Enter open  / filter  Esc back   ? help");
+    press(&mut m, "/s:working\r");
+    assert!(foot(&mut m, 45, 24).contains("Esc show all"), "{}", foot(&mut m, 45, 24));
+    assert!(foot(&mut m, 80, 24).contains("Esc show all"), "{}", foot(&mut m, 80, 24));
+    press(&mut m, "\u{1b}");
+    text(&mut m, 80, 22);
+    press(&mut m, "gn");
+    screen::stroke(&mut m, KeyCode::Tab, KeyModifiers::NONE);
+    assert_eq!(m.pane, Pane::Detail);
+    let shown = foot(&mut m, 80, 22);
+    assert!(shown.find("j k scroll").unwrap() < shown.find("filter").unwrap(), "{shown}");
+}
+
+#[test]
+fn cards_take_the_rows_there_are() {
+    let more = |n: usize| json!({"doing": format!("Doing {n}"), "branch": format!("b{n}")});
+    let mut pulses: Vec<Value> =
+        (0..12).map(|n| claim(&format!("acme/x{n:02}"), "working", 1, &more(n))).collect();
+    pulses[11] = claim("acme/x11", "working", 1, &failed("claude_code_sign_in"));
+    let mut m = room(&pulses);
+    let shown = text(&mut m, 38, 36);
+    // 24 rows of two lines each and nine more: what needs you first, then from the top on.
+    assert!(
+        shown.contains("› claude auth login") && shown.contains("on b7") && !shown.contains("on b8"),
+        "{shown}"
+    );
+    assert!(shown.lines().skip(2).take(33).all(|line| !line.is_empty()), "{shown}");
 }

@@ -203,7 +203,7 @@ fn a_side_pane_shows_no_selection_before_the_first_key() {
     press(&mut m, "j");
     let shown = text(&mut m, 38, 24);
     assert!(
-        shown.contains("!▌● acme/reviewer"),
+        shown.contains("▌!● acme/reviewer"),
         "the first key only brings the selection to light:\n{shown}"
     );
 }

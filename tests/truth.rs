@@ -68,7 +68,7 @@ fn what_was_seen_is_still_said_to_stand() {
     assert!(header(&mut m).contains(" 1 of 1 working · 1 seen "), "{}", header(&mut m));
     let narrow = text(&mut m, 38, 20);
     assert!(narrow.starts_with(" 1 seen, nothing else "), "{narrow}");
-    press(&mut m, "x");
+    press(&mut m, "jx");
     assert!(header(&mut m).contains("! 1 failed") && !header(&mut m).contains("seen"));
 }
 

@@ -76,6 +76,8 @@ pub enum When {
     Rows,
     /// Where a row is selected, in the list.
     Row,
+    /// The same, where it is to be seen which row that is.
+    Shown,
     /// Where the list is on the screen.
     List,
     /// Where the selected row has something to copy.
@@ -231,7 +233,7 @@ pub const TABLE: &[Binding] = &[
     bind!("pane", [named(KeyCode::Tab), named(KeyCode::BackTab)], OtherPane, BUT_ACTIVITY, Rows, None, "other pane", Look),
     bind!("detail", [key('p')], Detail, BUT_ACTIVITY, Looking, None, "detail on, off", Look),
     bind!("freeze", [key('f')], Freeze, BUT_ACTIVITY, Looking, None, "freeze the picture", Look),
-    bind!("copy-row", [key('Y')], CopyRow, EVERYWHERE, Row, None, "copy the row as JSON", Take),
+    bind!("copy-row", [key('Y')], CopyRow, EVERYWHERE, Shown, None, "copy the row as JSON", Take),
     bind!("theme", [key('t')], NextTheme, EVERYWHERE, Themes, None, "next theme", Look),
     bind!("quit", [key('q')], Quit, EVERYWHERE, Always, Some(("quit", "quit")), "quit", Leave),
     bind!("quit-always", [ctrl('c')], Quit, EVERYWHERE, Always, None, "quit always", Leave),

@@ -176,7 +176,7 @@ impl Standing {
     }
 
     /// The watcher's first, failures before clashes.
-    fn urgency(self) -> usize {
+    pub fn urgency(self) -> usize {
         match (self.call, self.needs_you) {
             (Some(Call::Failed), true) => 0,
             (Some(Call::Clash), true) => 1,
@@ -295,6 +295,18 @@ impl List {
     pub fn needing_at(&self, places: Range<usize>) -> usize {
         let members = self.shown.get(places).unwrap_or_default();
         members.iter().filter(|member| self.standing[**member as usize].needs_you).count()
+    }
+
+    /// How many of those at these places failed, and how many only clash: the watcher's, or others'.
+    pub fn calls_at(&self, places: Range<usize>, yours: bool) -> [usize; 2] {
+        let members = self.shown.get(places).unwrap_or_default();
+        count_calls(members.iter().map(|member| self.standing[*member as usize]), yours)
+    }
+
+    /// The same of the watcher's that are not shown.
+    pub fn calls_hidden(&self) -> [usize; 2] {
+        let members = self.standing.iter().zip(&self.places);
+        count_calls(members.filter(|(_, place)| **place == NOWHERE).map(|(standing, _)| *standing), true)
     }
 
     /// How many need the watcher, shown or not.
@@ -528,6 +540,14 @@ impl List {
     }
 }
 
+fn count_calls(all: impl Iterator<Item = Standing>, yours: bool) -> [usize; 2] {
+    let mut counts = [0; 2];
+    for call in all.filter(|standing| standing.needs_you == yours).filter_map(|standing| standing.call) {
+        counts[call as usize] += 1;
+    }
+    counts
+}
+
 /// When what an agent claims gets old, if it still does.
 fn gets_old(model: &Model, agent: &Agent) -> Option<Time> {
     model.picture.gets_old(agent).filter(|at| *at > model.now())
@@ -587,6 +607,11 @@ impl<'a> Rows<'a> {
             }
             None => row.min(self.list.len()),
         }
+    }
+
+    /// The heading that a row stands under, or is.
+    pub fn heading_over(&self, row: usize) -> Option<&'a Heading> {
+        self.heading_above(row).map(|number| &self.list.headings[number])
     }
 
     /// The number of the last heading at or above a row.

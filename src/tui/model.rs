@@ -201,7 +201,7 @@ pub struct Model {
     pub typing: Option<Typing>,
     /// The selected agent; follows the agent, not the row.
     pub selected: Option<AgentId>,
-    /// Whether a key was ever pressed: a side pane without a keyboard shows no selection.
+    /// Whether a key has moved the Room's selection: a side pane without a keyboard shows none.
     pub touched: bool,
     /// The pane with the keys.
     pub pane: Pane,
@@ -371,6 +371,12 @@ impl Model {
         binding.at.contains(&self.view) && self.is(binding.when)
     }
 
+    /// Whether nobody sees what is selected: in a side pane until somebody moves about in it.
+    pub fn selects_unseen(&self) -> bool {
+        let cards = self.view == View::Room && self.pane == Pane::List && self.layout() == Layout::Cards;
+        cards && !self.touched && self.picture.agents().len() > 0
+    }
+
     fn is(&self, when: When) -> bool {
         let looking = self.help.is_none();
         match when {
@@ -379,9 +385,10 @@ impl Model {
             When::Rows => !looking || self.picture.agents().len() > 0,
             When::Row => looking && self.pane != Pane::Open && self.has_row(),
             When::List => looking && self.pane != Pane::Open && self.picture.agents().len() > 0,
-            When::Copies => looking && self.copies().is_some(),
+            When::Shown => self.is(When::Row) && !self.selects_unseen(),
+            When::Copies => looking && !self.selects_unseen() && self.copies().is_some(),
             When::Helped => !looking,
-            When::Marked => looking && self.can_be_seen(),
+            When::Marked => looking && !self.selects_unseen() && self.can_be_seen(),
             // In cards a selection is a level of its own: without it the pane is left to the corner of the eye.
             When::Inside => {
                 !looking

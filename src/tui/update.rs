@@ -74,8 +74,8 @@ pub fn pass(model: &mut Model) {
 pub fn owner(model: &mut Model, owner: String) {
     model.owner = Some(owner);
     room::follow(model);
-    if !model.touched && !model.selection().is_some_and(|(_, agent)| model.needs_you(agent)) {
-        model.selected = room::first_choice(model);
+    if !model.touched && model.pane == Pane::List && !chosen_needs_you(model) {
+        room::choose(model);
     }
     keep_in_sight(model);
 }
@@ -132,9 +132,10 @@ fn press(model: &mut Model, key: KeyEvent) -> Option<Effect> {
     let action = model.keys.action(key, |binding| model.holds(binding))?;
     model.notice = None;
     model.did = None;
-    // What is about the whole screen does not bring the selection of a side pane to light.
-    let first = !model.touched;
-    model.touched |= model.help.is_none() && points(action);
+    let first = model.selects_unseen();
+    if first && (action == Action::Open || moves(action)) {
+        room::choose(model); // where the eye falls by now
+    }
     match action {
         Action::Quit => return Some(Effect::Quit),
         Action::Suspend => return Some(Effect::Suspend),
@@ -173,6 +174,8 @@ fn press(model: &mut Model, key: KeyEvent) -> Option<Effect> {
         Action::Reverse => room::reverse(model),
         Action::Group => room::group(model),
         Action::NextTheme => next_theme(model),
+        // Where nothing seems selected the first that needs the watcher is the next.
+        Action::NextNeedsYou | Action::LastNeedsYou if first && chosen_needs_you(model) => {}
         Action::NextNeedsYou => needs_you(model, 1),
         Action::LastNeedsYou => needs_you(model, -1),
         Action::Down => step(model, 1, first),
@@ -184,25 +187,31 @@ fn press(model: &mut Model, key: KeyEvent) -> Option<Effect> {
         Action::Top => step(model, isize::MIN / 2, false),
         Action::End => step(model, isize::MAX / 2, false),
     }
+    // Only what moves it brings the selection of a side pane to light.
+    let listed = model.view == View::Room && model.pane == Pane::List && model.help.is_none();
+    model.touched |= listed && moves(action);
     keep_in_sight(model);
     None
 }
 
-/// Whether an action is about the selection.
-fn points(action: Action) -> bool {
-    !matches!(
+fn chosen_needs_you(model: &Model) -> bool {
+    model.selection().is_some_and(|(_, agent)| model.needs_you(agent))
+}
+
+/// Whether an action moves a selection.
+fn moves(action: Action) -> bool {
+    matches!(
         action,
-        Action::Back
-            | Action::Detail
-            | Action::Filter
-            | Action::Freeze
-            | Action::Group
-            | Action::Help
-            | Action::NextTheme
-            | Action::Retry
-            | Action::Reverse
-            | Action::Show(View::Room)
-            | Action::Sort
+        Action::Down
+            | Action::Up
+            | Action::HalfDown
+            | Action::HalfUp
+            | Action::PageDown
+            | Action::PageUp
+            | Action::Top
+            | Action::End
+            | Action::NextNeedsYou
+            | Action::LastNeedsYou
     )
 }
 

@@ -3,7 +3,7 @@
 use crate::shown;
 use crate::tui::keys::Action;
 use crate::tui::list::Call;
-use crate::tui::model::{Layout, Model, Pane, Typed, Typing, View};
+use crate::tui::model::{Model, Pane, Typed, Typing, View};
 use crate::wire::id::AgentId;
 
 /// Lets the list follow the picture, and gives the selection to somebody who is in it. Whether anything was to be
@@ -34,11 +34,12 @@ pub fn follow(model: &mut Model) -> bool {
     if let Some(left) = left
         && model.view != View::Clashes
     {
+        // In a side pane that nobody has touched nothing was selected for all that anyone knows.
+        let known = !model.selects_unseen();
         if model.pane == Pane::Open || model.selected.is_none() {
             model.pane = Pane::List; // what was opened is no more
         }
-        // In a side pane that nobody has touched nothing was selected for all that anyone knows.
-        if model.touched {
+        if known {
             model.did = Some(format!("{} has left the room", shown::line(left.as_str())));
         }
     }
@@ -51,17 +52,26 @@ fn place_of(model: &Model) -> Option<usize> {
 }
 
 /// What the eye should fall on first: a failure of one's own, else a clash, else the first agent.
-pub fn first_choice(model: &Model) -> Option<AgentId> {
+fn first_choice(model: &Model) -> Option<AgentId> {
     let needs = || model.list.iter().filter(|(_, standing)| standing.needs_you);
     let first = needs().find(|(_, standing)| standing.call == Some(Call::Failed));
     let first = first.or_else(|| needs().next()).map(|(id, _)| id);
     first.or_else(|| model.list.nth(0)).cloned()
 }
 
+/// Selects what the eye should fall on first.
+pub fn choose(model: &mut Model) {
+    let first = first_choice(model);
+    if first != model.selected {
+        model.selected = first;
+        model.detail_top = 0;
+    }
+}
+
 /// Moves the selection.
 pub fn step(model: &mut Model, by: isize, first: bool) {
-    // In a side pane the first key only brings the selection to light.
-    if first && model.layout() == Layout::Cards {
+    // The first key only brings the selection to light.
+    if first {
         return;
     }
     let last = model.list.len().saturating_sub(1);

@@ -1,5 +1,7 @@
 //! The list of agents: a row each under its heading, in an order that never jumps, and what of it is out of sight.
 
+use std::ops::Range;
+
 use ratatui::layout::Rect;
 use ratatui::text::{Line, Span};
 
@@ -18,6 +20,9 @@ const CLAIM: usize = 20;
 const BRANCH: usize = 17;
 /// Screen width from which on the branch is shown.
 const BRANCH_FROM: u16 = 130;
+
+/// Columns of a heading in the title.
+const HEADING: usize = 24;
 
 /// The rows. Groups are set apart by a blank row where all of them fit into `height`.
 fn rows(model: &Model, height: u16) -> Rows<'_> {
@@ -44,12 +49,21 @@ pub fn draw(canvas: &mut Canvas<'_>, model: &Model, parts: &Parts) {
     let rows = rows(model, parts.list.height);
     let top = model.list_top.min(rows.len().saturating_sub(usize::from(parts.list.height)));
     let title_style = if model.pane == Pane::List { theme.focus } else { theme.muted };
+    let hidden = hidden(model);
+    let named = format!("Agents{}", as_of(model));
+    let places = in_sight(&rows, top, parts.list.height);
+    let beyond = beyond(model, &rows, top, places.clone());
+    let asked = asked_for(model);
+    let mut others = of_others(model, places);
+    let used: usize = [&named, &beyond, &others, &asked, &hidden].map(|said| shown::width(said)).iter().sum();
+    if used + 9 > usize::from(parts.list_title.width) {
+        others.clear();
+    }
     let title = Line::from(vec![
-        Span::styled(format!("Agents{}", as_of(model)), title_style),
-        Span::styled(beyond(model, &rows, top, parts.list.height), theme.muted),
-        Span::styled(asked_for(model), theme.muted),
+        Span::styled(named, title_style),
+        Span::styled(beyond + &others + &asked, theme.muted),
     ]);
-    canvas.rule(parts.list_title, 0, &title, &Line::from(Span::styled(hidden(model), theme.error)));
+    canvas.rule(parts.list_title, 0, &title, &Line::from(Span::styled(hidden, theme.error)));
     if rows.is_empty() {
         return nobody(canvas, model, parts.list);
     }
@@ -58,6 +72,8 @@ pub fn draw(canvas: &mut Canvas<'_>, model: &Model, parts: &Parts) {
         match rows.get(row) {
             None => break,
             Some(Row::Blank) => {}
+            // Alone at the end it would be over nobody.
+            Some(Row::Heading(_)) if y + 1 == parts.list.height => {}
             Some(Row::Heading(heading)) => draw_heading(canvas, model, parts.list, y, heading),
             Some(Row::Agent(id)) => {
                 if let Some(agent) = model.picture.agent(id) {
@@ -68,8 +84,8 @@ pub fn draw(canvas: &mut Canvas<'_>, model: &Model, parts: &Parts) {
     }
 }
 
-fn draw_heading(canvas: &mut Canvas<'_>, model: &Model, area: Rect, y: u16, heading: &Heading) {
-    let theme = &model.look.theme;
+/// A heading in words.
+fn heading_words(model: &Model, heading: &Heading) -> String {
     let name = heading.name.as_deref();
     let said = match (model.list.grouping(), name) {
         (Grouping::Branch, Some(branch)) => format!("branch {branch}"),
@@ -78,9 +94,15 @@ fn draw_heading(canvas: &mut Canvas<'_>, model: &Model, area: Rect, y: u16, head
         (Grouping::Task, None) => "no task".into(),
         (_, name) => name.unwrap_or_default().to_owned(),
     };
+    text(model, &said)
+}
+
+fn draw_heading(canvas: &mut Canvas<'_>, model: &Model, area: Rect, y: u16, heading: &Heading) {
+    let theme = &model.look.theme;
+    let name = heading.name.as_deref();
     let you = model.list.grouping() == Grouping::Owner && name == model.owner.as_deref() && name.is_some();
     let room = usize::from(area.width).saturating_sub(if you { 6 } else { 2 });
-    let said = text(model, &said);
+    let said = heading_words(model, heading);
     let said = shown::cut(&said, room, model.look.glyphs.end());
     canvas.line(area, y, &Line::from(Span::styled(format!(" {said}"), theme.muted)));
     if you {
@@ -89,26 +111,49 @@ fn draw_heading(canvas: &mut Canvas<'_>, model: &Model, area: Rect, y: u16, head
     }
 }
 
-/// ` 5–16 of 40 · 1 above needs you · 2 below`: what is in sight, and what is not and needs the watcher. With a filter
-/// ` 3 of 9`, those that it lets through.
-fn beyond(model: &Model, rows: &Rows<'_>, top: usize, height: u16) -> String {
+/// The places of the agents in sight from row `top` on.
+fn in_sight(rows: &Rows<'_>, top: usize, height: u16) -> Range<usize> {
+    let end = (top + usize::from(height)).min(rows.len());
+    rows.agents_above(top)..rows.agents_above(end)
+}
+
+/// ` 5–16 of 40 · 1 above needs you · 2 below · orbit`: what is in sight, what is not and needs the watcher, and under
+/// which heading out of sight the first row stands. With a filter ` 3 of 9`, those that it lets through.
+fn beyond(model: &Model, rows: &Rows<'_>, top: usize, seen: Range<usize>) -> String {
     let list = &model.list;
-    let end = top + usize::from(height);
-    let all_in_sight = top == 0 && end >= rows.len();
-    let (above, seen) = (rows.agents_above(top), rows.agents_above(end.min(rows.len())));
-    let mut said = match (list.filter().is_empty(), all_in_sight) {
+    let mut said = match (list.filter().is_empty(), seen.len() == list.len()) {
         (false, _) => format!(" {} of {}", list.matched(), list.total()),
-        (true, false) => format!(" {}–{seen} of {}", above + 1, list.len()),
+        (true, false) => format!(" {}–{} of {}", seen.start + 1, seen.end, list.len()),
         (true, true) => String::new(),
     };
     let mut told = false;
-    for (count, side) in [(list.needing_at(0..above), "above"), (list.needing_at(seen..list.len()), "below")]
-    {
+    for (places, side) in [(0..seen.start, "above"), (seen.end..list.len(), "below")] {
+        let count = list.needing_at(places);
         if count > 0 {
             let verb = if count == 1 { "needs" } else { "need" };
             let needs = if told { String::new() } else { format!(" {verb} you") };
             said.push_str(&format!(" · {count} {side}{needs}"));
             told = true;
+        }
+    }
+    if let (Some(Row::Agent(_)), Some(heading)) = (rows.get(top), rows.heading_over(top)) {
+        let end = model.look.glyphs.end();
+        said.push_str(&format!(" · {}", shown::cut(&heading_words(model, heading), HEADING, end)));
+    }
+    said
+}
+
+/// ` · 1 failed, 2 in a clash below`: what others have to mend and is not at these places.
+pub fn of_others(model: &Model, seen: Range<usize>) -> String {
+    let list = &model.list;
+    let mut said = String::new();
+    for (places, side) in [(0..seen.start, "above"), (seen.end..list.len(), "below")] {
+        let [failed, clash] = list.calls_at(places, false);
+        let counts = [(failed, "failed"), (clash, "in a clash")];
+        let told = counts.into_iter().filter(|(count, _)| *count > 0);
+        let told: Vec<String> = told.map(|(count, word)| format!("{count} {word}")).collect();
+        if !told.is_empty() {
+            said.push_str(&format!(" · {} {side}", told.join(", ")));
         }
     }
     said
@@ -124,12 +169,12 @@ fn asked_for(model: &Model) -> String {
     said
 }
 
-/// `! 1 needs you, hidden`: what the filter keeps from the watcher.
+/// `1 needs you, hidden`: what the filter keeps from the watcher.
 pub fn hidden(model: &Model) -> String {
     match model.list.needing_hidden() {
         0 => String::new(),
-        1 => "! 1 needs you, hidden".into(),
-        hidden => format!("! {hidden} need you, hidden"),
+        1 => "1 needs you, hidden".into(),
+        hidden => format!("{hidden} need you, hidden"),
     }
 }
 
@@ -178,7 +223,8 @@ fn agent_row(
     let name = shown::cut_middle(&name, names, end);
     let failure = agent.pulse.run_failure.as_ref();
     let (said, said_style) = match failure {
-        Some(failure) => (hint::title(failure), theme.error),
+        // What was marked as seen no longer calls.
+        Some(failure) => (hint::title(failure), if model.fails(agent) { theme.error } else { theme.muted }),
         None if agent.pulse.doing.is_empty() => {
             let intent = agent.pulse.intent.as_ref().filter(|i| i.holds(now));
             (intent.map_or(String::new(), |i| format!("about to {}", words::intent(i))), body)

@@ -7,11 +7,12 @@ use ratatui::text::{Line, Span};
 
 use super::paint::Canvas;
 use super::{Parts, agents, as_of, header, lasts, mark, text, zones};
+use crate::conflict::Level;
 use crate::picture::{Agent, Connection};
 use crate::tui::model::{Model, Pane};
 use crate::wire::id::AgentId;
 use crate::wire::pulse::{Availability, Intent};
-use crate::{hint, shown, words};
+use crate::{hint, shown, warning, words};
 
 /// Width below which a fresh `working` is left to its sign.
 const WORDS_FROM: u16 = 36;
@@ -43,7 +44,8 @@ fn card(model: &Model, width: u16, id: &AgentId, agent: &Agent) -> Vec<Line<'sta
     let name = text(model, id.as_str());
     let name = shown::cut_middle(&name, wide.saturating_sub(4 + shown::width(&age) + 1), end).into_owned();
     let gap = wide.saturating_sub(4 + shown::width(&name) + shown::width(&age)).max(1);
-    let bar = if selected { Span::styled("▌", theme.bar) } else { Span::raw(" ") };
+    // The bar comes first, as in a row; without one the mark stands at the edge.
+    let [edge, next] = if selected { [Span::styled("▌", theme.bar), mark] } else { [mark, Span::raw(" ")] };
     let claim_style = if state.past || state.absent { theme.muted } else { theme.text };
     let name_style = match (selected, state.absent) {
         (true, _) => theme.selected,
@@ -51,8 +53,8 @@ fn card(model: &Model, width: u16, id: &AgentId, agent: &Agent) -> Vec<Line<'sta
         (false, false) => theme.focus,
     };
     let mut lines = vec![Line::from(vec![
-        mark,
-        bar,
+        edge,
+        next,
         sign,
         Span::raw(" "),
         Span::styled(name, name_style),
@@ -67,14 +69,18 @@ fn card(model: &Model, width: u16, id: &AgentId, agent: &Agent) -> Vec<Line<'sta
     let doing = text(model, &agent.pulse.doing);
     let intent = agent.pulse.intent.as_ref().filter(|i| i.holds(now));
     if let Some(failure) = failure {
-        let hint = hint::of(failure);
-        if model.owner.as_ref().is_none_or(|me| *me == agent.pulse.owner) {
-            put(text(model, &hint::title(failure)), theme.error);
-            if let Some(command) = hint.command {
-                put(text(model, &format!("› {command}")), theme.hint);
+        // What was marked as seen no longer calls.
+        let style = if model.fails(agent) { theme.error } else { theme.muted };
+        if model.is_mine(agent) {
+            put(text(model, &hint::title(failure)), style);
+            let command = model.command(id, agent).map(|command| text(model, &format!("› {command}")));
+            // Half a command is none.
+            if let Some(command) = command.filter(|said| shown::width(said) <= wide.saturating_sub(4)) {
+                put(command, theme.hint);
             }
         } else {
-            put(text(model, &format!("{}{}", agent.pulse.owner, hint.teammate.told)), theme.error);
+            let told = hint::of(failure).teammate.told;
+            put(text(model, &format!("{}{told}", agent.pulse.owner)), style);
         }
     } else if let Some(intent) = intent {
         put(intends(model, intent, wide.saturating_sub(4)), theme.text);
@@ -104,41 +110,34 @@ pub fn intends(model: &Model, intent: &Intent, room: usize) -> String {
     if shown::width(&whole) <= room { whole } else { target }
 }
 
-/// How much of each card is shown.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Extent {
-    /// All of it.
-    Whole,
-    /// All of those that need a person, two lines of the others.
-    Urgent,
-    /// Two lines.
-    Brief,
-}
-
-/// Lines of a card that is not shown whole.
+/// Lines that every card has where all are in sight.
 const BRIEF: usize = 2;
 
-fn card_at(model: &Model, width: u16, place: usize, extent: Extent) -> Vec<Line<'static>> {
-    let Some((id, standing)) = model.list.at(place) else { return Vec::new() };
-    let Some(agent) = model.picture.agent(id) else { return Vec::new() };
-    let mut lines = card(model, width, id, agent);
-    if extent == Extent::Brief || (extent == Extent::Urgent && standing.call.is_none()) {
-        lines.truncate(BRIEF);
-    }
-    lines
+fn card_at(model: &Model, width: u16, place: usize) -> Vec<Line<'static>> {
+    let id = model.list.nth(place);
+    let agent = id.and_then(|id| model.picture.agent(id));
+    id.zip(agent).map_or_else(Vec::new, |(id, agent)| card(model, width, id, agent))
 }
 
-/// The fullest cards that all fit, and the rows they take together; none: they never do.
-fn fitting(model: &Model, area: Rect) -> Option<(Extent, usize)> {
-    let height = usize::from(area.height);
-    if model.list.len() > height {
+/// How many lines of each card there are rows for, and whether there are more rows to set them apart: what needs
+/// somebody gets its third line first. `None`: not all cards fit.
+fn fitting(model: &Model, area: Rect) -> Option<(Vec<usize>, bool)> {
+    let (list, height) = (&model.list, usize::from(area.height));
+    if list.len() > height {
         return None; // most of ten thousand cards are never made
     }
-    [Extent::Whole, Extent::Urgent, Extent::Brief].into_iter().find_map(|extent| {
-        let lines = |place| card_at(model, area.width, place, extent).len();
-        let rows = (0..model.list.len()).map(lines).sum();
-        (rows <= height).then_some((extent, rows))
-    })
+    let whole: Vec<usize> = (0..list.len()).map(|place| card_at(model, area.width, place).len()).collect();
+    let mut lines: Vec<usize> = whole.iter().map(|lines| BRIEF.min(*lines)).collect();
+    let mut left = height.checked_sub(lines.iter().sum())?;
+    let mut places: Vec<usize> = (0..list.len()).collect();
+    places.sort_by_key(|place| list.at(*place).map(|(_, standing)| standing.urgency()));
+    for place in places {
+        let more = (whole[place] - lines[place]).min(left);
+        lines[place] += more;
+        left -= more;
+    }
+    let apart = lines == whole && left + 1 >= list.len();
+    Some((lines, apart))
 }
 
 /// The first of the cards up to the one at `last` that still fit into the pane together with it.
@@ -146,7 +145,7 @@ fn first_beside(model: &Model, last: usize, area: Rect) -> usize {
     let mut first = last;
     let mut used = 0;
     for place in (0..=last).rev() {
-        used += card_at(model, area.width, place, Extent::Whole).len();
+        used += card_at(model, area.width, place).len();
         if used > usize::from(area.height) {
             break;
         }
@@ -191,14 +190,15 @@ pub fn draw(canvas: &mut Canvas<'_>, model: &Model, parts: &Parts) {
     if fitting.is_none() && !model.touched {
         return zones::draw(canvas, model, parts);
     }
-    let (extent, rows) = fitting.unwrap_or((Extent::Whole, height));
-    // They stand apart only where all of them still fit, whole.
-    let gap = usize::from(extent == Extent::Whole && rows + model.list.len() - 1 <= height);
+    let (lines, gap) = fitting.map_or((None, 0), |(lines, apart)| (Some(lines), usize::from(apart)));
     let top = model.list_top.min(model.list.len() - 1);
     let mut row = 0;
     let mut end = top;
     while end < model.list.len() {
-        let card = card_at(model, area.width, end, extent);
+        let mut card = card_at(model, area.width, end);
+        if let Some(lines) = &lines {
+            card.truncate(lines[end]);
+        }
         // A card is never cut in two, unless it is the only one.
         if row > 0 && row + card.len() > height {
             break;
@@ -216,43 +216,63 @@ pub fn draw(canvas: &mut Canvas<'_>, model: &Model, parts: &Parts) {
     title(canvas, model, parts.list_title, top..end);
 }
 
+/// `! 2 ≠ 1`: how many failed, and how many clash.
+pub fn marked(failed: usize, clash: usize) -> String {
+    let counts = [(failed, "!"), (clash, warning::mark(Level::Clash))];
+    let said =
+        counts.into_iter().filter(|(count, _)| *count > 0).map(|(count, mark)| format!("{mark} {count}"));
+    said.collect::<Vec<_>>().join(" ")
+}
+
 /// The rule with the room's name, and what of its agents is in sight at these places.
 pub fn title(canvas: &mut Canvas<'_>, model: &Model, area: Rect, seen: Range<usize>) {
     let theme = &model.look.theme;
     let (list, old) = (&model.list, as_of(model));
-    let (above, below) = (list.needing_at(0..seen.start), list.needing_at(seen.end..list.len()));
-    let hidden = list.needing_hidden();
-    let range = || format!("{}–{} of {}", seen.start + 1, seen.end, list.len());
     let mut said: Vec<String> = Vec::new(); // the fullest first
-    if !old.is_empty() {
-        said.push(old.trim_start().to_owned());
-    } else if !list.filter().is_empty() {
+    if !list.filter().is_empty() {
         let found = format!("{} of {}", list.matched(), list.total());
         let filter = text(model, list.filter().text());
         let room = usize::from(area.width).saturating_sub(found.len() + 15).max(8);
         let filter = shown::cut(&filter, room, model.look.glyphs.end());
-        if hidden > 0 {
-            let short = format!("! {hidden} hidden · {found}");
+        let [failed, clash] = list.calls_hidden();
+        if failed + clash > 0 {
+            let short = format!("{} hidden · {found}", marked(failed, clash));
             said.extend([
                 format!("{} · {found} · {filter}", agents::hidden(model)),
                 format!("{short} · {filter}"),
                 short,
+                format!("{} hidden · {found}", failed + clash),
             ]);
         }
         said.extend([format!("{found} · {filter}"), found]);
     } else if seen.len() < list.len() && !seen.is_empty() {
-        match (above, below) {
-            (0, 0) => {}
-            (above, 0) => said.push(format!("{} · ! {above} above", range())),
-            (0, below) => said.push(format!("{} · ! {below} below", range())),
-            (above, below) => said.push(format!("{} · ! {above} above · {below} below", range())),
+        let range = format!("{}–{} of {}", seen.start + 1, seen.end, list.len());
+        let edge = |yours| {
+            [(0..seen.start, "above"), (seen.end..list.len(), "below")].map(|(places, side)| {
+                let [failed, clash] = list.calls_at(places, yours);
+                (failed, clash, side)
+            })
+        };
+        let yours: String = edge(true)
+            .into_iter()
+            .filter(|(failed, clash, _)| failed + clash > 0)
+            .map(|(failed, clash, side)| format!(" · {} {side}", marked(failed, clash)))
+            .collect();
+        said.push(format!("{range}{yours}{}", agents::of_others(model, seen.clone())));
+        said.push(format!("{range}{yours}"));
+        let [(failed, clash, _), (failed_too, clash_too, _)] = edge(true);
+        if !yours.is_empty() {
+            said.push(format!("{range} · {}", marked(failed + failed_too, clash + clash_too)));
         }
-        if above + below > 0 {
-            said.push(format!("{} · ! {}", range(), above + below));
-        }
-        said.push(range());
-    } else {
+        said.push(range);
+    } else if old.is_empty() {
         said.push(header::working(model));
+    }
+    if let Some(at) = old.strip_prefix(" as of ") {
+        // The time goes without its words before what it is the time of goes.
+        let dated = said.iter().flat_map(|said| [format!("{said} · as of {at}"), format!("{said} · {at}")]);
+        let dated: Vec<String> = dated.collect();
+        said = if dated.is_empty() { vec![format!("as of {at}")] } else { [dated, said].concat() };
     }
     let fits = |said: &&String| shown::width(said) + 10 <= usize::from(area.width);
     let said = said.iter().find(fits).or(said.last()).cloned().unwrap_or_default();

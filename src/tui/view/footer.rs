@@ -53,12 +53,18 @@ fn words(model: &Model, binding: &Binding) -> Option<&'static str> {
     let short = model.layout() != Layout::Columns;
     let (long, brief) = match binding.action {
         Action::Back | Action::Help if model.help.is_some() => ("close", "close"),
+        // In the Clashes something that was unfolded may come first.
+        Action::Back if listed && model.view != View::Clashes && !model.list.filter().is_empty() => {
+            ("show all", "show all")
+        }
         // The key of the Room stands there, which says where it leads.
         Action::Back if model.view != View::Room && listed => return None,
         Action::Down if model.help.is_some() => {
             (super::help_end(model) > 0).then_some(("scroll", "scroll"))?
         }
-        Action::Down if open => (super::detail_end(model) > 0).then_some(("scroll", "scroll"))?,
+        Action::Down if open || model.pane == Pane::Detail => {
+            (super::detail_end(model) > 0).then_some(("scroll", "scroll"))?
+        }
         Action::Down if model.view != View::Room && listed => ("move", "move"),
         Action::Down => return None,
         Action::Freeze if model.behind.is_some() => ("go on", "go on"),
@@ -77,13 +83,18 @@ fn both(model: &Model, down: &[Key]) -> Option<String> {
 
 /// Which hints come first: what the pane in front is for. The others stand as in the table of keys.
 fn rank(model: &Model, action: Action) -> u8 {
+    let first = [Action::NextNeedsYou, Action::Open, Action::Filter, Action::Back];
     match (model.pane, model.view, action) {
         (_, _, Action::Retry) => 0,
         (_, _, Action::Freeze) if model.behind.is_some() => 0,
         (_, _, Action::Back) if model.help.is_some() => 0,
         (Pane::Open, _, Action::Copy) | (Pane::List, View::Clashes | View::Activity, Action::Down) => 1,
-        (Pane::Open, _, Action::Down) | (Pane::List, View::Clashes | View::Activity, Action::Open) => 2,
+        (Pane::Open | Pane::Detail, _, Action::Down)
+        | (Pane::List, View::Clashes | View::Activity, Action::Open) => 2,
         (Pane::List, View::Clashes, Action::Seen | Action::Copy) => 3,
+        // A list without selection, where nothing is hidden, is hardly a level to go back to.
+        (Pane::List, View::Room, Action::Back) if model.list.filter().is_empty() => 5,
+        (Pane::List, View::Room, action) if !first.contains(&action) => 6,
         _ => 4,
     }
 }

@@ -1,5 +1,5 @@
-//! A side pane that is too small for all cards: who needs a person, who works, and the rest in one line. Nobody is
-//! left out, and nobody moves for having sent a report.
+//! A side pane that is too small for all cards: who needs a person, who works, then the others, and in one line those
+//! who have no row. Nobody is left out, and nobody moves for having sent a report.
 
 use std::collections::HashSet;
 
@@ -9,7 +9,7 @@ use ratatui::text::{Line, Span};
 use super::paint::Canvas;
 use super::{Parts, cards, lasts, mark, pad, text};
 use crate::picture::Agent;
-use crate::tui::list::{Presence, Standing};
+use crate::tui::list::{Call, Presence, Standing};
 use crate::tui::model::Model;
 use crate::wire::id::AgentId;
 use crate::wire::pulse::Availability;
@@ -37,13 +37,16 @@ pub fn draw(canvas: &mut Canvas<'_>, model: &Model, parts: &Parts) {
         canvas.line(area, y, &pinned(model, id, names, area));
         y += 1;
     }
-    if zones.more > 0 {
+    if zones.more != [0; 2] {
         let yours = match zones.more_yours {
             0 => String::new(),
             1 => " · 1 needs you".into(),
             yours => format!(" · {yours} need you"),
         };
-        canvas.line(area, y, &Line::from(Span::styled(format!("! {} more{yours}", zones.more), theme.error)));
+        let [failed, clash] = zones.more;
+        let style = if failed > 0 { theme.error } else { theme.clash };
+        let said = format!("{} more{yours}", cards::marked(failed, clash));
+        canvas.line(area, y, &Line::from(Span::styled(said, style)));
         y += 1;
     }
     cards::title(canvas, model, Rect { y: area.y + y, height: 1, ..area }, 0..model.list.len());
@@ -63,15 +66,15 @@ pub fn draw(canvas: &mut Canvas<'_>, model: &Model, parts: &Parts) {
 struct Zones<'a> {
     /// In sight because a person is needed.
     pinned: Vec<&'a AgentId>,
-    /// Those who need a person too, and have no row.
-    more: usize,
+    /// Those who need a person too and have no row: whose run failed, who clashes.
+    more: [usize; 2],
     /// The watcher's among them.
     more_yours: usize,
     /// In sight because they work.
     working: Vec<&'a AgentId>,
-    /// Everybody else, where there is a row for each.
+    /// Everybody else who has a row.
     others: Vec<&'a AgentId>,
-    /// Everybody else where there is not: at work, free, said something too long ago, not here, something else.
+    /// Those who have none: at work, free, said something too long ago, not here, something else.
     rest: [usize; 5],
 }
 
@@ -94,22 +97,27 @@ impl<'a> Zones<'a> {
         let without_row = most == 0;
         let left = rows.saturating_sub(pinned.len() + usize::from(!more.is_empty()) + 1);
         let counted = |agent: &(&AgentId, Standing)| without_row || !calls(agent);
-        let works = |standing: &Standing| standing.presence == Presence::Working;
-        let at_work = || model.list.iter().filter(|(_, standing)| works(standing));
-        let idle = || model.list.iter().filter(|agent| !works(&agent.1) && counted(agent));
-        let (mut working, mut others) = (ids(at_work().take(left + 1)), ids(idle().take(left + 1)));
+        let of = |kind| move |(_, standing): &(&AgentId, Standing)| standing.presence == kind;
+        let at_work = || model.list.iter().filter(of(Presence::Working));
+        // Whose claim is in doubt first, who announced silence last.
+        let kinds = [Presence::Past, Presence::Free, Presence::Other, Presence::Absent];
+        let others = || kinds.into_iter().flat_map(|kind| model.list.iter().filter(of(kind)).filter(counted));
+        let mut working = ids(at_work().take(left + 1));
         let mut rest = [0; 5];
-        // One line sums the rest, unless there is a row for each.
-        if working.len() + others.len() > left {
-            others.clear();
+        let shown = left.saturating_sub(working.len());
+        if working.len() > left || others().nth(shown).is_some() {
+            // The last line sums those who have no row.
             working.truncate(left.saturating_sub(1));
-            for (_, standing) in at_work().skip(working.len()).filter(counted).chain(idle()) {
-                rest[standing.presence as usize] += 1;
-            }
+            let shown = left.saturating_sub(1 + working.len());
+            let more = at_work().skip(working.len()).filter(counted).chain(others().skip(shown));
+            more.for_each(|(_, standing)| rest[standing.presence as usize] += 1);
         }
+        let shown = left.saturating_sub(working.len() + usize::from(rest != [0; 5]));
+        let others = ids(others().take(shown));
         Self {
             pinned: ids(pinned.iter().copied()),
-            more: more.len(),
+            more: [Call::Failed, Call::Clash]
+                .map(|call| more.iter().filter(|(_, s)| s.call == Some(call)).count()),
             more_yours: more.iter().filter(|(_, standing)| standing.needs_you).count(),
             working,
             others,
