@@ -3,8 +3,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::conflict::Level;
-use crate::picture::Picture;
+use crate::conflict::{Conflict, Level, Party, Which};
+use crate::picture::{Picture, Since};
 use crate::warning::{self, Tense};
 use crate::wire::Time;
 use crate::wire::id::AgentId;
@@ -57,70 +57,98 @@ pub struct Alarm {
     pub text: String,
 }
 
-/// Tells what is new from what stood already.
+/// Tells what is new from what stood already. What begins again is new: a failure that is reported once more by its
+/// runner, whoever has seen to the last one, and a clash whose two mean something else than before.
 #[derive(Debug, Clone, Default)]
 pub struct Alarms {
-    /// The database, its last event and the state of the conflicts at the last look; `None` before the first.
-    looked: Option<(String, u64, u64)>,
-    failures: BTreeMap<AgentId, RunFailure>,
-    clashes: BTreeSet<(AgentId, AgentId)>,
+    /// The database, and what had been heard of its agents, at the last look; `None` before the first.
+    looked: Option<(String, u64)>,
+    failures: BTreeMap<AgentId, (RunFailure, Option<Since>)>,
+    /// Each agent's clashes.
+    clashes: BTreeMap<AgentId, BTreeSet<Which>>,
 }
 
 impl Alarms {
     /// What has begun since the last look and needs `owner`, or anybody where there is no owner. Nothing at the
-    /// first look at a room: what stands then did not begin now. The same failure that an agent reports once more
-    /// has not begun, and nothing begins by a connection that comes back.
+    /// first look at a room: what stands then did not begin now. What an agent itself reports while its failure
+    /// stands begins nothing, and neither does a connection that comes back. `now` is the room's time.
     pub fn look(&mut self, picture: &Picture, owner: Option<&str>, now: Time) -> Vec<Alarm> {
-        let Some((epoch, seq)) = picture.position().filter(|_| picture.is_whole()) else { return Vec::new() };
-        let version = picture.conflicts_version();
-        if self.looked.as_ref().is_some_and(|(e, s, v)| (e.as_str(), *s, *v) == (epoch, seq, version)) {
+        let Some((epoch, _)) = picture.position().filter(|_| picture.is_whole()) else { return Vec::new() };
+        let touches = picture.touches();
+        if self.looked.as_ref().is_some_and(|(e, t)| (e.as_str(), *t) == (epoch, touches)) {
             return Vec::new();
         }
-        let before = self.looked.replace((epoch.to_owned(), seq, version));
-        let known_room = before.as_ref().is_some_and(|(before, ..)| before == epoch);
-        let mut begun = self.failed(picture, owner);
-        if before.is_none_or(|(.., before)| before != version) {
-            begun.extend(self.clashed(picture, owner, now));
-        }
-        if known_room { begun } else { Vec::new() }
+        let before = self.looked.replace((epoch.to_owned(), touches));
+        let known = before.filter(|(before, _)| before == epoch);
+        let touched = known.as_ref().and_then(|(_, since)| picture.touched(*since));
+        let touched: BTreeSet<AgentId> = match touched {
+            Some(touched) => touched.cloned().collect(),
+            None => self.everyone(picture, now),
+        };
+        let failed = touched.iter().filter_map(|id| self.failed(picture, id, owner));
+        let mut begun: Vec<Alarm> = failed.collect();
+        // Both of its two may have been heard of.
+        let clashes: BTreeMap<Which, &Conflict> =
+            touched.iter().flat_map(|id| self.clashed(picture, id, now)).collect();
+        let clashes = clashes.into_values().filter(|clash| owner.is_none_or(|owner| clash.concerns(owner)));
+        begun.extend(clashes.map(|clash| {
+            let own = clash.parties().into_iter().find(|party| owner == Some(party.pulse.owner.as_str()));
+            let text = warning::told(clash, Tense::Present);
+            alarm(What::Clash, own.unwrap_or(&clash.first).id(), picture, text)
+        }));
+        if known.is_some() { begun } else { Vec::new() }
     }
 
-    fn failed(&mut self, picture: &Picture, owner: Option<&str>) -> Vec<Alarm> {
-        let failing = picture.failed().filter_map(|id| {
-            let agent = picture.agent(id)?;
-            Some((id, agent, agent.pulse.run_failure.as_ref()?))
-        });
-        let mut begun = Vec::new();
-        let mut standing = BTreeMap::new();
-        for (id, agent, failure) in failing {
-            let is_new = self.failures.get(id) != Some(failure);
-            if is_new && owner.is_none_or(|owner| owner == agent.pulse.owner) {
-                let name = shown::line(id.as_str());
-                let text = format!("{name}: {}", shown::line(&hint::title(failure)));
-                begun.push(alarm(What::Failed, id, picture, text));
-            }
-            standing.insert(id.clone(), failure.clone());
-        }
-        self.failures = standing;
-        begun
+    /// Everyone with whom something stands, or stood.
+    fn everyone(&self, picture: &Picture, now: Time) -> BTreeSet<AgentId> {
+        let clashes = picture.conflicts(now).into_iter().filter(|conflict| conflict.level == Level::Clash);
+        let parties = clashes.flat_map(|clash| clash.parties().map(Party::id));
+        let before = self.failures.keys().chain(self.clashes.keys());
+        picture.failed().chain(parties).chain(before).cloned().collect()
     }
 
-    fn clashed(&mut self, picture: &Picture, owner: Option<&str>, now: Time) -> Vec<Alarm> {
-        let mut begun = Vec::new();
-        let mut standing = BTreeSet::new();
-        for clash in picture.conflicts(now).into_iter().filter(|conflict| conflict.level == Level::Clash) {
-            let [first, second] = clash.parties();
-            let pair = if first.id() <= second.id() { [first, second] } else { [second, first] };
-            let pair = (pair[0].id().clone(), pair[1].id().clone());
-            if !self.clashes.contains(&pair) && owner.is_none_or(|owner| clash.concerns(owner)) {
-                let own = [first, second].into_iter().find(|party| owner == Some(party.pulse.owner.as_str()));
-                let text = warning::told(clash, Tense::Present);
-                begun.push(alarm(What::Clash, own.unwrap_or(first).id(), picture, text));
-            }
-            standing.insert(pair);
+    fn failed(&mut self, picture: &Picture, id: &AgentId, owner: Option<&str>) -> Option<Alarm> {
+        let failing = picture.agent(id).and_then(|agent| Some((agent, agent.pulse.run_failure.as_ref()?)));
+        let Some((agent, failure)) = failing else {
+            self.failures.remove(id);
+            return None;
+        };
+        let was = self.failures.insert(id.clone(), (failure.clone(), agent.failed));
+        let goes_on = was.is_some_and(|(was, since)| was == *failure && may_be_one(since, agent.failed));
+        if goes_on || owner.is_some_and(|owner| owner != agent.pulse.owner) {
+            return None;
         }
-        self.clashes = standing;
-        begun
+        let name = shown::line(id.as_str());
+        let text = format!("{name}: {}", shown::line(&hint::title(failure)));
+        Some(alarm(What::Failed, id, picture, text))
+    }
+
+    /// An agent's clashes that were not known of it.
+    fn clashed<'a>(
+        &mut self,
+        picture: &'a Picture,
+        id: &AgentId,
+        now: Time,
+    ) -> BTreeMap<Which, &'a Conflict> {
+        let clashes = picture.conflicts_of(id, now).filter(|conflict| conflict.level == Level::Clash);
+        let mut clashes: BTreeMap<Which, &Conflict> =
+            clashes.map(|clash| (clash.which(), clash.as_ref())).collect();
+        let was = if clashes.is_empty() {
+            self.clashes.remove(id)
+        } else {
+            self.clashes.insert(id.clone(), clashes.keys().cloned().collect())
+        };
+        clashes.retain(|which, _| !was.as_ref().is_some_and(|was| was.contains(which)));
+        clashes
+    }
+}
+
+/// Whether a failure that is told to stand `since` then is the one that stood before: of one that was there already at
+/// the first look, history may tell only afterwards when it began.
+fn may_be_one(was: Option<Since>, since: Option<Since>) -> bool {
+    match (was, since) {
+        (Some(Since::Before(look)), Some(Since::At(at))) => at <= look,
+        _ => was == since,
     }
 }
 
@@ -131,6 +159,7 @@ fn alarm(what: What, agent: &AgentId, picture: &Picture, text: String) -> Alarm 
 #[cfg(test)]
 mod tests {
     #![allow(clippy::unwrap_used)]
+    use chrono::TimeDelta;
     use serde_json::{Value, json};
 
     use super::*;
@@ -172,15 +201,29 @@ mod tests {
             self.hear(json!({"news": "snapshot", "seq": self.2, "pulses": pulses}));
         }
 
+        /// The agent itself reports.
         fn says(&mut self, pulse: &Value) {
+            let mut pulse = pulse.clone();
+            pulse["updated_at"] = json!(self.clock());
+            self.runner_says(&pulse);
+        }
+
+        /// Its runner does.
+        fn runner_says(&mut self, pulse: &Value) {
+            let at = self.clock();
             self.2 += 1;
-            let frame = json!({"type": "pulse", "seq": self.2, "at": NOON, "pulse": pulse});
+            let frame = json!({"type": "pulse", "seq": self.2, "at": at, "pulse": pulse});
             self.hear(json!({"news": "event", "frame": frame}));
+        }
+
+        /// A second after what was said last.
+        fn clock(&self) -> Time {
+            NOON.parse::<Time>().unwrap() + TimeDelta::seconds(i64::try_from(self.2).unwrap() + 1)
         }
 
         /// `failed acme/a`, or nothing.
         fn look(&mut self, owner: Option<&str>) -> String {
-            let alarms = self.1.look(&self.0, owner, NOON.parse().unwrap());
+            let alarms = self.1.look(&self.0, owner, self.clock());
             let said = alarms.iter().map(|alarm| format!("{} {}", alarm.what.as_str(), alarm.agent));
             said.collect::<Vec<_>>().join(", ")
         }
@@ -201,7 +244,12 @@ mod tests {
         assert_eq!(watch.look(Some("acme")), "failed acme/b");
         assert_eq!(watch.look(Some("acme")), "");
         watch.says(&pulse("acme/b", "codex_sign_in", ""));
-        assert_eq!(watch.look(Some("acme")), "", "the same once more");
+        assert_eq!(watch.look(Some("acme")), "", "its own report says nothing of failures");
+        watch.runner_says(&pulse("acme/b", "codex_sign_in", ""));
+        assert_eq!(watch.look(Some("acme")), "failed acme/b", "it has failed once more");
+        let again = json!({"type": "pulse", "seq": watch.2, "at": NOON, "pulse": pulse("acme/b", "", "")});
+        watch.hear(json!({"news": "recent", "events": [again]}));
+        assert_eq!(watch.look(Some("acme")), "", "history begins nothing");
         watch.says(&pulse("acme/b", "claude_code_sign_in", ""));
         assert_eq!(watch.look(Some("acme")), "failed acme/b", "another failure");
         watch.says(&pulse("orbit/c", "codex_sign_in", ""));
@@ -221,8 +269,10 @@ mod tests {
         assert_eq!(watch.look(Some("acme")), "");
         watch.says(&pulse("orbit/b", "", "remove"));
         assert_eq!(watch.look(Some("acme")), "clash acme/a", "one's own agent, whichever would undo more");
+        watch.says(&pulse("orbit/b", "", "remove"));
+        assert_eq!(watch.look(Some("acme")), "", "it only holds longer");
         watch.says(&pulse("orbit/b", "", "rename"));
-        assert_eq!(watch.look(Some("acme")), "", "between the same two");
+        assert_eq!(watch.look(Some("acme")), "clash acme/a", "another between the same two");
         watch.says(&pulse("lumen/c", "", "change"));
         assert_eq!(watch.look(Some("acme")), "", "a clash of others");
         watch.says(&pulse("orbit/b", "", ""));
@@ -251,6 +301,19 @@ mod tests {
         assert_eq!(watch.look(None), "");
         watch.says(&pulse("acme/d", "codex_sign_in", ""));
         assert_eq!(watch.look(None), "failed acme/d");
+    }
+
+    #[test]
+    fn a_failure_that_stood_is_not_new_once_history_tells_when_it_began() {
+        let mut watch = Watch::new();
+        watch.2 = 3;
+        watch.live("e", false);
+        let failed = pulse("acme/a", "codex_sign_in", "");
+        watch.whole(std::slice::from_ref(&failed));
+        assert_eq!(watch.look(None), "");
+        let began = json!({"type": "pulse", "seq": 3, "at": "2026-11-30T11:00:00Z", "pulse": failed});
+        watch.hear(json!({"news": "recent", "events": [began]}));
+        assert_eq!(watch.look(None), "");
     }
 
     #[test]

@@ -1,5 +1,6 @@
 //! What an agent's new pulse says that its last one did not.
 
+use crate::wire::Time;
 use crate::wire::pulse::{Availability, Intent, Pulse, RunFailure};
 
 /// One difference between two pulses of one agent, in the order a person would tell them.
@@ -37,11 +38,21 @@ pub enum Change<'a> {
     Decided(&'a str),
 }
 
-/// The differences; none where a report repeats the last one. `before` is `None` for an agent's first pulse.
-pub fn between<'a>(before: Option<&'a Pulse>, after: &'a Pulse) -> Vec<Change<'a>> {
+/// Whether a report at `at` is one with which its failure begins: another than before, or the same once more. Only a
+/// runner's call leaves `updated_at` alone; an agent's own report sets it to its time, and says nothing of failures.
+pub fn fails(before: Option<&Pulse>, after: &Pulse, at: Time) -> bool {
+    let another = before.is_some_and(|before| before.run_failure != after.run_failure);
+    after.run_failure.is_some() && (another || after.updated_at != at)
+}
+
+/// The differences; none where a report repeats the last one. `before` is `None` for an agent's first pulse, and `at`,
+/// when it was reported, where a picture shows it.
+pub fn between<'a>(before: Option<&'a Pulse>, after: &'a Pulse, at: Option<Time>) -> Vec<Change<'a>> {
     let mut changes = Vec::new();
     match (before.and_then(|b| b.run_failure.as_ref()), after.run_failure.as_ref()) {
-        (was, Some(now)) if was != Some(now) => changes.push(Change::Failed(now)),
+        (was, Some(now)) if was != Some(now) || at.is_some_and(|at| fails(before, after, at)) => {
+            changes.push(Change::Failed(now));
+        }
         (Some(_), None) => changes.push(Change::Cleared),
         _ => {}
     }
@@ -110,14 +121,14 @@ mod tests {
     fn an_intent_that_ran_out_was_not_withdrawn() {
         let before = pulse("14:00:00", Some("14:30:00"));
         let withdrawn = pulse("14:10:00", None);
-        assert_eq!(between(Some(&before), &withdrawn), [Change::IntendsNothing]);
+        assert_eq!(between(Some(&before), &withdrawn, None), [Change::IntendsNothing]);
         let ran_out = pulse("14:40:00", None);
-        assert_eq!(between(Some(&before), &ran_out), []);
+        assert_eq!(between(Some(&before), &ran_out, None), []);
         let left_out_of_a_picture = pulse("14:00:00", None);
-        assert_eq!(between(Some(&before), &left_out_of_a_picture), []);
+        assert_eq!(between(Some(&before), &left_out_of_a_picture, None), []);
         let again = pulse("14:40:00", Some("15:10:00"));
-        assert!(matches!(between(Some(&before), &again)[..], [Change::Intends { before: None, .. }]));
+        assert!(matches!(between(Some(&before), &again, None)[..], [Change::Intends { before: None, .. }]));
         let longer = pulse("14:10:00", Some("14:40:00"));
-        assert_eq!(between(Some(&before), &longer), []);
+        assert_eq!(between(Some(&before), &longer, None), []);
     }
 }

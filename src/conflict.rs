@@ -11,9 +11,9 @@ use std::sync::Arc;
 use chrono::TimeDelta;
 
 use crate::pattern::{Budget, Overlap, Pattern};
-use crate::wire::Time;
 use crate::wire::id::AgentId;
 use crate::wire::pulse::{Availability, Intent, IntentKind, Pulse};
+use crate::wire::{self, Time};
 
 mod index;
 mod radar;
@@ -22,6 +22,11 @@ pub use radar::{Radar, Turn};
 
 /// How long files count after the report that names them.
 pub const FILES_COUNT_FOR: TimeDelta = TimeDelta::minutes(30);
+/// Until when an agent's files count.
+pub fn files_count_until(pulse: &Pulse) -> Time {
+    wire::later(pulse.updated_at, FILES_COUNT_FOR)
+}
+
 /// How long a conflict that has ended is remembered.
 pub const ENDED_FOR: TimeDelta = TimeDelta::hours(1);
 /// Steps that comparing two agents may cost, however many paths they name.
@@ -118,7 +123,7 @@ impl Party {
 
     /// Until when it counts.
     pub fn until(&self) -> Time {
-        self.intent().map_or_else(|| self.pulse.updated_at + FILES_COUNT_FOR, |intent| intent.expires_at)
+        self.intent().map_or_else(|| files_count_until(&self.pulse), |intent| intent.expires_at)
     }
 }
 
@@ -149,6 +154,10 @@ impl Place {
         }
     }
 }
+
+/// Who is in whose way, by which of their acts, how much, and since when: where one of these is another, something has
+/// begun that is to be told, counted and marked anew.
+pub type Which = (AgentId, Act, AgentId, Act, Level, Time);
 
 /// Two agents in each other's way.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -223,9 +232,15 @@ impl Conflict {
         }
     }
 
+    /// What makes it this conflict and no other.
+    pub fn which(&self) -> Which {
+        let (first, second) = (&self.first, &self.second);
+        (first.id().clone(), first.act, second.id().clone(), second.act, self.level, self.since)
+    }
+
     /// Whether the two still say what they said in `other`, so that nothing new is to be told.
     fn goes_on_from(&self, other: &Self) -> bool {
-        self.level == other.level && self.since == other.since && self.first.id() == other.first.id()
+        self.which() == other.which()
     }
 }
 

@@ -8,12 +8,13 @@ use chrono::TimeDelta;
 use self::agents::Agents;
 use self::log::Log;
 use self::touched::Touched;
+use crate::change;
 use crate::conflict::Radar;
 use crate::trouble::Trouble;
-use crate::wire::Time;
 use crate::wire::feed::Frame;
 use crate::wire::id::AgentId;
 use crate::wire::pulse::Pulse;
+use crate::wire::{self, Time};
 
 mod agents;
 mod ages;
@@ -117,7 +118,7 @@ impl Picture {
 
     /// The room's time at the watcher's `local` time.
     pub fn room_time(&self, local: Time) -> Time {
-        local + self.ahead
+        wire::later(local, self.ahead)
     }
 
     /// Whether the room has been seen whole at least once.
@@ -138,6 +139,11 @@ impl Picture {
     /// What an agent claims at `now`, the room's time.
     pub fn claim<'a>(&self, agent: &'a Agent, now: Time) -> Claim<'a> {
         agent.claim(now, self.stale_after)
+    }
+
+    /// When an agent's claim gets old, by the room's clock; `None`: never.
+    pub fn gets_old(&self, agent: &Agent) -> Option<Time> {
+        agent.gets_old(self.stale_after)
     }
 
     /// One agent.
@@ -224,7 +230,7 @@ impl Picture {
             News::Run { .. } => {}
             News::Room { refusing } => self.refusing = refusing,
             News::Lost { why, retry_in } => {
-                let retry_at = TimeDelta::from_std(retry_in).ok().map(|wait| at + wait);
+                let retry_at = TimeDelta::from_std(retry_in).ok().map(|wait| wire::later(at, wait));
                 let since = match &self.connection {
                     Connection::Offline { since, .. } | Connection::Refused { since, .. } => *since,
                     _ => at,
@@ -321,11 +327,9 @@ impl Picture {
             };
             let after = Arc::<Pulse>::from(pulse);
             let before = last.insert(after.agent_id.clone(), Arc::clone(&after));
-            let failure = after.run_failure.as_ref();
             if let Some(agent) = self.agents.get(&after.agent_id)
-                && failure.is_some()
-                && failure == agent.pulse.run_failure.as_ref()
-                && began(before.as_deref(), &after, at)
+                && after.run_failure == agent.pulse.run_failure
+                && change::fails(before.as_deref(), &after, at)
             {
                 let pulse = Arc::clone(&agent.pulse);
                 self.touched.add(&after.agent_id);
@@ -383,15 +387,6 @@ impl Picture {
         if let (Some(position), Some(seq)) = (&mut self.position, seq) {
             position.1 = seq;
         }
-    }
-}
-
-/// Whether an event is the one with which its failure began. A runner's call leaves `updated_at` alone, an
-/// agent's own report sets it to the event's time.
-fn began(before: Option<&Pulse>, after: &Pulse, at: Time) -> bool {
-    match before {
-        Some(before) => before.run_failure != after.run_failure || after.updated_at != at,
-        None => after.updated_at != at,
     }
 }
 

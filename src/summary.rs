@@ -101,28 +101,8 @@ impl Summary {
     }
 }
 
-/// How many things need `owner`: their failed agents, and clashes with one of theirs. Without an owner, the room's.
-pub fn needs_you(picture: &Picture, owner: Option<&str>, now: Time) -> usize {
-    let mine = |whose: &str| owner.is_none_or(|owner| owner == whose);
-    let failed = picture
-        .agents()
-        .filter(|(_, agent)| agent.pulse.run_failure.is_some() && mine(&agent.pulse.owner))
-        .count();
-    let clashes = match owner {
-        None => picture.count_of(Level::Clash),
-        Some(owner) => {
-            let all = picture.conflicts(now).into_iter();
-            all.filter(|conflict| conflict.level == Level::Clash && conflict.concerns(owner)).count()
-        }
-    };
-    failed + clashes
-}
-
 #[cfg(test)]
 mod tests {
-    #![allow(clippy::unwrap_used)]
-    use serde_json::json;
-
     use super::*;
 
     fn summary(state: State) -> Summary {
@@ -140,45 +120,6 @@ mod tests {
         assert_eq!(calm.line(), "3 of 9 working · website-v2");
         let empty = Summary { agents: 0, working: 0, ..calm };
         assert_eq!(empty.line(), "no agents yet · website-v2");
-    }
-
-    #[test]
-    fn what_needs_an_owner_are_their_failures_and_the_clashes_with_them() {
-        const NOON: &str = "2026-11-30T12:00:00Z";
-        let now: Time = NOON.parse().unwrap();
-        let pulse = |who: &str, kind: Option<&str>| {
-            let mut pulse = json!({"agent_id": who, "owner": who.split('/').next(), "project": "site",
-                "availability": "working", "doing": "x", "task_id": null, "branch": null, "files": [],
-                "last_decision": null, "updated_at": NOON});
-            match kind {
-                Some(kind) => {
-                    pulse["intent"] = json!({"kind": kind, "paths": ["a.rs"], "areas": [],
-                        "expires_at": "2026-11-30T13:00:00Z"});
-                }
-                None => pulse["run_failure"] = json!({"class": "auth", "step": "codex_sign_in"}),
-            }
-            pulse
-        };
-        let pulses = [
-            pulse("acme/a", None),
-            pulse("acme/b", Some("remove")),
-            pulse("orbit/c", None),
-            pulse("lumen/d", Some("change")),
-        ];
-        let mut picture = Picture::new("site");
-        for mut news in [
-            json!({"news": "live", "epoch": "e", "seq": 4, "server_time": NOON, "resumed": false}),
-            json!({"news": "snapshot", "seq": 4, "pulses": pulses}),
-        ] {
-            news["at"] = NOON.into();
-            picture.apply(serde_json::from_value(news).unwrap());
-        }
-        let need = |owner| needs_you(&picture, owner, now);
-        assert_eq!(
-            [need(Some("acme")), need(Some("orbit")), need(Some("lumen")), need(Some("nobody"))],
-            [2, 1, 1, 0]
-        );
-        assert_eq!(need(None), 3, "the room's");
     }
 
     #[test]

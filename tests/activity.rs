@@ -2,57 +2,18 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used)]
 
-use chrono::{FixedOffset, TimeDelta};
-use crossterm::event::{Event, KeyCode, KeyEvent, KeyModifiers};
-use prickle::client::recording;
-use prickle::picture::{Heard, Picture};
-use prickle::tui::model::{Here, Look, Model, Pane, Panel, View, Watch};
-use prickle::tui::theme::{Glyphs, Theme};
+#[path = "common/screen.rs"]
+mod screen;
+
+use chrono::TimeDelta;
+use crossterm::event::{KeyCode, KeyModifiers};
+use prickle::tui::model::{Here, Model, Pane, Panel, View, Watch};
+use prickle::tui::theme::Theme;
 use prickle::tui::{update, view};
-use prickle::wire::Time;
-use prickle::words::Zone;
-use ratatui::buffer::Buffer;
-use ratatui::layout::Rect;
 use serde_json::{Value, json};
 
-const LIVE: &str = "2026-11-30T14:32:10Z";
-
-fn look() -> Look {
-    let utc = FixedOffset::east_opt(0).unwrap();
-    Look { theme: Theme::terminal(), glyphs: Glyphs::Unicode, layout: None, zone: Zone::Fixed(utc) }
-}
-
-/// The recorded room, which was opened at 14:32 after a day.
-fn recorded() -> Model {
-    let at: Time = LIVE.parse().unwrap();
-    let mut recording = recording::read("tests/fixtures/website-v2.jsonl".as_ref()).unwrap();
-    recording.cut(at);
-    let picture = Picture::new(&recording.header.project);
-    let owner = recording.header.owner.clone();
-    let mut model = Model::new(picture, "http://127.0.0.1:7766".into(), owner, Watch::Still(at), look());
-    recording.heard.into_iter().for_each(|heard| update::heard(&mut model, heard));
-    model
-}
-
-fn time(at: &str) -> Time {
-    format!("2026-11-30T{at}Z").parse().unwrap()
-}
-
-fn hear(model: &mut Model, at: &str, mut news: Value) {
-    news["at"] = json!(time(at));
-    update::heard(model, serde_json::from_value::<Heard>(news).unwrap());
-}
-
-/// A pulse of an agent; what `says` names is different.
-fn pulse(agent: &str, at: &str, says: &Value) -> Value {
-    let mut pulse = json!({"agent_id": agent, "owner": agent.split('/').next(), "project": "website-v2",
-        "availability": "working", "doing": "", "task_id": null, "branch": null, "files": [],
-        "last_decision": null, "updated_at": time(at)});
-    for (name, value) in says.as_object().unwrap() {
-        pulse[name] = value.clone();
-    }
-    pulse
-}
+use screen::pulses::{LIVE, event, live, pulse, time};
+use screen::{ACME, draw, hear, is_foreign, look, press, recorded, room, selected, stroke, text, unheard};
 
 fn intent(kind: &str, path: &str, until: &str) -> Value {
     json!({"kind": kind, "paths": [path], "areas": [], "expires_at": time(until)})
@@ -67,12 +28,8 @@ struct Story {
 impl Story {
     /// Three agents; the room remembers how it came to that, and a clash among them stands.
     fn begin() -> Self {
-        let at = time("14:01:00");
-        let picture = Picture::new("website-v2");
-        let owner = Some("acme".to_owned());
-        let mut model = Model::new(picture, "http://127.0.0.1:7766".into(), owner, Watch::Still(at), look());
-        let live = json!({"news": "live", "epoch": "e", "seq": 6, "server_time": at, "resumed": false});
-        hear(&mut model, "14:01:00", live);
+        let mut model = unheard("14:01:00", ACME);
+        hear(&mut model, "14:01:00", live("14:01:00", 6, false));
         let session = json!({"doing": "Reading the session code",
             "intent": intent("remove", "src/session/**", "14:20:00")});
         let login =
@@ -86,7 +43,7 @@ impl Story {
             pulse("lumen/fixer", "13:52:00", &login),
         ];
         hear(&mut model, "14:01:00", json!({"news": "snapshot", "seq": 6, "pulses": pulses}));
-        let frame = |seq: u64, at: &str, pulse: Value| json!({"type": "pulse", "seq": seq, "at": time(at), "pulse": pulse});
+        let frame = |seq, at, pulse| event(seq, at, &pulse)["frame"].take();
         let events = [
             frame(1, "13:02:00", pulse("acme/builder", "12:50:00", &failed)),
             frame(2, "13:41:00", pulse("acme/builder", "12:50:00", &json!({"doing": "x"}))),
@@ -102,9 +59,7 @@ impl Story {
 
     fn says(&mut self, agent: &str, at: &str, says: &Value) {
         self.seq += 1;
-        let frame =
-            json!({"type": "pulse", "seq": self.seq, "at": time(at), "pulse": pulse(agent, at, says)});
-        hear(&mut self.model, at, json!({"news": "event", "frame": frame}));
+        hear(&mut self.model, at, event(self.seq, at, &pulse(agent, at, says)));
         if matches!(self.model.watch, Watch::Still(_)) {
             self.model.watch = Watch::Still(time(at));
         }
@@ -112,9 +67,7 @@ impl Story {
 
     fn fails(&mut self, agent: &str, at: &str, since: &str, says: &Value) {
         self.seq += 1;
-        let frame =
-            json!({"type": "pulse", "seq": self.seq, "at": time(at), "pulse": pulse(agent, since, says)});
-        hear(&mut self.model, at, json!({"news": "event", "frame": frame}));
+        hear(&mut self.model, at, event(self.seq, at, &pulse(agent, since, says)));
     }
 
     /// Everything that the view can tell.
@@ -135,8 +88,8 @@ impl Story {
             "14:05:00",
             json!({"news": "lost", "why": "connection refused", "retry_in": 900}),
         );
-        let live = json!({"news": "live", "epoch": "e", "seq": story.seq + 3, "server_time": time("14:09:00"), "resumed": true});
-        hear(&mut story.model, "14:09:00", live);
+        let resumed = live("14:09:00", story.seq + 3, true);
+        hear(&mut story.model, "14:09:00", resumed);
         story.says("lumen/docs", "14:05:30", &docs);
         let decided = "Three menus, not five: the fifth had one entry.";
         story.says("acme/planner", "14:06:00", &json!({"availability": "working", "last_decision": decided}));
@@ -174,31 +127,6 @@ impl Story {
         press(&mut story.model, "4");
         story
     }
-}
-
-fn draw(model: &mut Model, columns: u16, rows: u16) -> Buffer {
-    update::resize(model, columns, rows);
-    let mut buffer = Buffer::empty(Rect::new(0, 0, columns, rows));
-    view::draw(model, &mut buffer);
-    buffer
-}
-
-fn text(model: &mut Model, columns: u16, rows: u16) -> String {
-    view::plain(&draw(model, columns, rows))
-}
-
-fn press(model: &mut Model, keys: &str) -> Option<update::Effect> {
-    let mut last = None;
-    for key in keys.chars() {
-        let code = match key {
-            '\r' => KeyCode::Enter,
-            '\u{1b}' => KeyCode::Esc,
-            '\u{8}' => KeyCode::Backspace,
-            key => KeyCode::Char(key),
-        };
-        last = update::event(model, &Event::Key(KeyEvent::new(code, KeyModifiers::NONE)));
-    }
-    last
 }
 
 #[test]
@@ -296,10 +224,7 @@ fn enter_opens_the_agent_of_the_event_and_esc_comes_back_to_it() {
     let mut story = Story::whole();
     update::resize(&mut story.model, 100, 24);
     press(&mut story.model, "\r");
-    assert_eq!(
-        (story.model.pane, story.model.selected.as_ref().unwrap().as_str()),
-        (Pane::Open, "lumen/docs")
-    );
+    assert_eq!((story.model.pane, selected(&story.model)), (Pane::Open, "lumen/docs"));
     assert!(text(&mut story.model, 100, 24).contains("─ lumen/docs "));
     press(&mut story.model, "\u{1b}");
     assert_eq!((story.model.pane, story.model.view), (Pane::List, View::Activity));
@@ -311,7 +236,7 @@ fn enter_opens_the_agent_of_the_event_and_esc_comes_back_to_it() {
     }
     // A clash opens one's own agent of the two.
     press(&mut story.model, "j\r");
-    assert_eq!(story.model.selected.as_ref().unwrap().as_str(), "acme/builder");
+    assert_eq!(selected(&story.model), "acme/builder");
 }
 
 #[test]
@@ -328,11 +253,21 @@ fn n_goes_from_trouble_to_trouble_that_still_stands() {
 }
 
 #[test]
+fn where_the_filter_lets_nothing_through_no_key_finds_anything() {
+    let mut model = recorded(LIVE, look());
+    draw(&mut model, 100, 24);
+    press(&mut model, "4/zzz\r");
+    for keys in ["n", "N", "j", "k", "G", "Y", "\r"] {
+        assert_eq!(press(&mut model, keys), None, "{keys:?}");
+        assert_eq!((model.event, model.pane), (None, Pane::List), "{keys:?}");
+    }
+}
+
+#[test]
 fn the_selected_event_is_copied_as_json_as_it_came() {
     let mut story = Story::whole();
-    let copied = |story: &mut Story| match press(&mut story.model, "Y") {
-        Some(update::Effect::Copy(text)) => serde_json::from_str::<Value>(&text).unwrap(),
-        other => panic!("{other:?}"),
+    let copied = |story: &mut Story| -> Value {
+        serde_json::from_str(&screen::copied(press(&mut story.model, "Y"))).unwrap()
     };
     let newest = copied(&mut story);
     assert_eq!(newest["type"], "pulse");
@@ -347,21 +282,7 @@ fn the_selected_event_is_copied_as_json_as_it_came() {
 
 #[test]
 fn a_room_in_which_nothing_changed_says_so() {
-    let at = time("14:01:00");
-    let mut model = Model::new(
-        Picture::new("website-v2"),
-        "http://127.0.0.1:7766".into(),
-        None,
-        Watch::Still(at),
-        look(),
-    );
-    hear(
-        &mut model,
-        "14:01:00",
-        json!({"news": "live", "epoch": "e", "seq": 1, "server_time": at, "resumed": false}),
-    );
-    let pulses = [pulse("acme/a", "14:00:00", &json!({}))];
-    hear(&mut model, "14:01:00", json!({"news": "snapshot", "seq": 1, "pulses": pulses}));
+    let mut model = room("14:01:00", None, &[pulse("acme/a", "14:00:00", &json!({}))]);
     press(&mut model, "4");
     assert!(text(&mut model, 80, 24).contains("Nothing has changed since you opened it at 14:01."));
     assert_eq!(press(&mut model, "jkGg\rY"), None);
@@ -381,16 +302,11 @@ fn the_only_colour_is_the_marks_and_their_titles() {
 
 #[test]
 fn the_history_is_there_whatever_the_clocks_say() {
-    let (at, room) = (time("14:01:00"), time("15:01:00"));
-    let mut model = Model::new(Picture::new("website-v2"), String::new(), None, Watch::Still(at), look());
-    hear(
-        &mut model,
-        "14:01:00",
-        json!({"news": "live", "epoch": "e", "seq": 1, "server_time": room, "resumed": false}),
-    );
+    let mut model = unheard("14:01:00", None);
+    hear(&mut model, "14:01:00", live("15:01:00", 1, false));
     let said = pulse("acme/a", "15:00:00", &json!({"doing": "before we came"}));
     hear(&mut model, "14:01:00", json!({"news": "snapshot", "seq": 1, "pulses": [said]}));
-    let event = json!({"type": "pulse", "seq": 1, "at": time("15:00:00"), "pulse": said});
+    let event = event(1, "15:00:00", &said)["frame"].take();
     hear(&mut model, "14:01:00", json!({"news": "recent", "events": [event]}));
     press(&mut model, "4");
     let shown = text(&mut model, 100, 24);
@@ -399,7 +315,7 @@ fn the_history_is_there_whatever_the_clocks_say() {
 
 #[test]
 fn another_day_has_a_rule_of_its_own() {
-    let mut model = recorded();
+    let mut model = recorded(LIVE, look());
     press(&mut model, "4");
     insta::assert_snapshot!("recorded-80x30", text(&mut model, 80, 30));
 }
@@ -441,11 +357,8 @@ fn a_frozen_picture_counts_what_waits_and_loses_nothing() {
     assert!(text(&mut story.model, 100, 24).contains("Keys in the Activity"));
     press(&mut story.model, "?jk");
     assert_eq!(story.model.event, chosen);
-    hear(
-        &mut story.model,
-        "14:16:00",
-        json!({"news": "live", "epoch": "e", "seq": story.seq, "server_time": time("14:16:00"), "resumed": true}),
-    );
+    let resumed = live("14:16:00", story.seq, true);
+    hear(&mut story.model, "14:16:00", resumed);
     press(&mut story.model, "f");
     assert_eq!(story.model.event, chosen, "the selection is kept");
     press(&mut story.model, "g");
@@ -467,8 +380,7 @@ fn nothing_foreign_reaches_the_activity() {
     press(&mut story.model, "4");
     for columns in 20..140 {
         let buffer = draw(&mut story.model, columns, 24);
-        let foreign = |c: char| c.is_control() || "\u{202e}\u{200b}".contains(c);
-        assert!(!buffer.content().iter().any(|cell| cell.symbol().chars().any(foreign)), "{columns}");
+        assert!(!buffer.content().iter().any(|cell| cell.symbol().contains(is_foreign)), "{columns}");
         assert!(!view::plain(&buffer).contains("52;c"));
     }
     assert!(text(&mut story.model, 100, 24).contains("a··b<U+202E><U+200B>c"));
@@ -478,7 +390,7 @@ fn nothing_foreign_reaches_the_activity() {
 fn the_help_of_each_view_at_every_size() {
     for (view, name) in [("1", "room"), ("2", "clashes"), ("4", "activity")] {
         for (columns, rows) in [(38, 20), (60, 20), (80, 24), (140, 40)] {
-            let mut model = recorded();
+            let mut model = recorded(LIVE, look());
             draw(&mut model, columns, rows);
             press(&mut model, "4");
             press(&mut model, view);
@@ -503,7 +415,7 @@ fn states() -> Vec<(&'static str, Model)> {
     };
     let mut states = Vec::new();
     let mut state = |name, change: &dyn Fn(&mut Model)| {
-        let mut model = recorded();
+        let mut model = recorded(LIVE, look());
         change(&mut model);
         states.push((name, model));
     };
@@ -511,16 +423,14 @@ fn states() -> Vec<(&'static str, Model)> {
     state("demo", &|model| model.panel = Some(demo.clone()));
     state("caught up", &|model| {
         offline(model);
-        let live = json!({"news": "live", "epoch": "x", "seq": 21, "server_time": time("14:32:12"), "resumed": true});
-        hear(model, "14:32:12", live);
+        hear(model, "14:32:12", live("14:32:12", 21, true));
     });
     state("offline", &|model| offline(model));
     state("frozen", &|model| {
         press(model, "f");
         for n in 0..7 {
             let pulse = pulse("acme/new", "14:32:11", &json!({"doing": format!("x{n}")}));
-            let frame = json!({"type": "pulse", "seq": 40 + n, "at": time("14:32:11"), "pulse": pulse});
-            hear(model, "14:32:11", json!({"news": "event", "frame": frame}));
+            hear(model, "14:32:11", event(40 + n, "14:32:11", &pulse));
         }
     });
     state("frozen, offline since", &|model| {
@@ -568,7 +478,7 @@ fn the_footer_of_each_view_at_every_width() {
     ] {
         told.push_str(&format!("{name}\n"));
         for columns in [20, 30, 38, 45, 60, 80, 100, 140] {
-            let mut model = recorded();
+            let mut model = recorded(LIVE, look());
             draw(&mut model, columns, 24);
             press(&mut model, keys);
             let row = text(&mut model, columns, 24).lines().last().unwrap().to_owned();
@@ -583,27 +493,13 @@ fn the_footer_of_each_view_at_every_width() {
 #[test]
 fn the_empty_rooms_next_step_is_copied() {
     let at = time("14:01:00");
-    let local = "http://127.0.0.1:7766".to_owned();
     let empty = |here: bool| {
-        let mut model = Model::new(
-            Picture::new("website-v2"),
-            local.clone(),
-            Some("acme".into()),
-            Watch::Still(at),
-            look(),
-        );
+        let mut model = unheard("14:01:00", ACME);
         model.first.here = here.then_some(Here { open: at, ends: true });
-        hear(
-            &mut model,
-            "14:01:00",
-            json!({"news": "live", "epoch": "e", "seq": 0, "server_time": at, "resumed": false}),
-        );
+        hear(&mut model, "14:01:00", live("14:01:00", 0, false));
         model
     };
-    let copied = |model: &mut Model| match press(model, "y") {
-        Some(update::Effect::Copy(text)) => Some(text),
-        other => other.map(|other| panic!("{other:?}")),
-    };
+    let copied = |model: &mut Model| press(model, "y").map(|effect| screen::copied(Some(effect)));
     let mut model = empty(true);
     assert_eq!(copied(&mut model), None, "what is in the room is not known yet");
     hear(&mut model, "14:01:00", json!({"news": "snapshot", "seq": 0, "pulses": []}));
@@ -622,7 +518,7 @@ fn the_empty_rooms_next_step_is_copied() {
         "{command}"
     );
     // Nobody is selected here, so that is not what the key copies where somebody is.
-    assert_eq!(copied(&mut recorded()).unwrap(), "claude auth login");
+    assert_eq!(copied(&mut recorded(LIVE, look())).unwrap(), "claude auth login");
 }
 
 #[test]
@@ -630,7 +526,7 @@ fn the_demos_panel_tells_whole_lines() {
     let long = "Nine of them, made up, call a real room of their own, which is gone with this window.";
     let story = "lumen/fixer gets out of the way, and the clash ends";
     for (columns, rows) in [(38, 24), (60, 24), (80, 24), (100, 28), (120, 32)] {
-        let mut model = recorded();
+        let mut model = recorded(LIVE, look());
         model.panel = Some(Panel {
             title: "Demo".into(),
             lines: vec![long.into(), "Try  n what needs you".into()],
@@ -651,14 +547,14 @@ fn the_demos_panel_tells_whole_lines() {
 
 #[test]
 fn the_eye_of_who_looks_for_a_clash_falls_on_whose_work_would_be_undone() {
-    let mut model = recorded();
+    let mut model = recorded(LIVE, look());
     update::look_at_clash(&mut model);
-    assert_eq!(model.selected.as_ref().unwrap().as_str(), "lumen/fixer");
+    assert_eq!(selected(&model), "lumen/fixer");
 }
 
 #[test]
 fn the_help_is_looked_through_for_a_key_or_what_it_does() {
-    let mut m = recorded();
+    let mut m = recorded(LIVE, look());
     update::resize(&mut m, 80, 24);
     press(&mut m, "?");
     let footer = |m: &mut Model| text(m, 80, 24).lines().last().unwrap().to_owned();
@@ -682,4 +578,72 @@ fn the_help_is_looked_through_for_a_key_or_what_it_does() {
     assert!(m.help.is_none());
     press(&mut m, "?");
     assert!(text(&mut m, 80, 24).contains("one level back"));
+}
+
+/// What the Activity tells with a filter, as rows of `width` columns.
+fn filtered(story: &mut Story, filter: &str) -> String {
+    press(&mut story.model, "4/");
+    stroke(&mut story.model, KeyCode::Char('u'), KeyModifiers::CONTROL);
+    press(&mut story.model, filter);
+    stroke(&mut story.model, KeyCode::Enter, KeyModifiers::NONE);
+    text(&mut story.model, 100, 24)
+}
+
+#[test]
+fn the_filter_finds_who_left_and_what_was_said_by_who_is_so_now() {
+    let mut story = Story::begin();
+    story.says("lumen/docs", "14:02:00", &json!({"doing": "Translating"}));
+    story.says("lumen/docs", "14:03:00", &json!({"doing": "Translating", "availability": "idle"}));
+    story.seq += 1;
+    let gone = json!({"type": "gone", "seq": story.seq, "at": time("14:04:00"), "agent_id": "lumen/fixer"});
+    hear(&mut story.model, "14:04:00", json!({"news": "event", "frame": gone}));
+    // The clash that this ended says so too.
+    let left = |shown: &str| {
+        shown.lines().any(|line| line.contains("lumen/fixer  ") && line.contains("left the room"))
+    };
+    for by in ["a:fixer", "o:lumen", "fixer", "lumen/fix", "-o:acme"] {
+        let shown = filtered(&mut story, by);
+        assert!(left(&shown), "{by}: {shown}");
+    }
+    for by in ["a:docs", "o:acme", "translating", "s:working", "b:main", "-a:fixer"] {
+        let shown = filtered(&mut story, by);
+        assert!(!left(&shown), "{by}: {shown}");
+    }
+    // It said this while it was at work, and is idle now.
+    assert!(filtered(&mut story, "s:idle").contains("Translating"));
+    let working = filtered(&mut story, "s:working");
+    assert!(!working.contains("docs"), "{working}");
+    assert!(working.contains("builder"), "{working}");
+}
+
+#[test]
+fn the_same_failure_that_comes_again_is_told_again_and_found() {
+    let failed = json!({"doing": "x", "run_failure": {"class": "auth", "step": "claude_code_sign_in"}});
+    let mut story = Story::begin();
+    story.says("acme/reviewer", "14:02:00", &json!({"doing": "x"}));
+    story.fails("acme/reviewer", "14:03:00", "14:02:00", &failed);
+    // The agent itself reports: its failure stands as it did.
+    story.says("acme/reviewer", "14:04:00", &failed);
+    story.says("acme/reviewer", "14:05:00", &failed);
+    story.model.watch = Watch::Still(time("14:06:00"));
+    let shown = text(&mut story.model, 100, 24);
+    press(&mut story.model, "4");
+    let told = |model: &mut Model| text(model, 100, 24).matches("is signed out").count();
+    assert_eq!(told(&mut story.model), 1, "{shown}");
+    press(&mut story.model, "n");
+    let first = story.model.event;
+    assert!(first.is_some());
+    // The runner reports: it has failed once more.
+    story.fails("acme/reviewer", "14:07:00", "14:05:00", &failed);
+    story.model.watch = Watch::Still(time("14:07:00"));
+    update::pass(&mut story.model);
+    assert_eq!(told(&mut story.model), 2, "{}", text(&mut story.model, 100, 24));
+    let mut found = Vec::new();
+    for _ in 0..2 {
+        press(&mut story.model, "n");
+        found.push(story.model.event);
+    }
+    found.sort();
+    // The clash of the first look, and the new failure: the one before it is over.
+    assert!(found[0] < first && found[1] > first, "{found:?} {first:?}");
 }

@@ -3,87 +3,36 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used)]
 
-use chrono::FixedOffset;
-use crossterm::event::{Event, KeyCode, KeyEvent, KeyModifiers};
-use prickle::client::recording;
+#[path = "common/screen.rs"]
+mod screen;
+
 use prickle::hint;
-use prickle::picture::{Heard, Picture};
-use prickle::tui::keys::Keys;
-use prickle::tui::model::{Look, Model, Watch};
-use prickle::tui::theme::{Glyphs, Theme};
-use prickle::tui::{update, view};
-use prickle::wire::Time;
+use prickle::tui::model::Model;
+use prickle::tui::theme::Glyphs;
+use prickle::tui::view;
 use prickle::wire::pulse::{FailureClass, FailureStep, RunFailure};
-use prickle::words::Zone;
-use prickle::written::Remapped;
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 use serde_json::{Value, json};
 
-const NOW: &str = "2026-11-30T14:32:10Z";
-const OFFLINE: &str = "2026-11-30T14:32:18Z";
+use screen::pulses::{LIVE, event};
+use screen::{ACME, OFFLINE, body, hear, look, press, recorded, remapped, text};
+
 const WIDTHS: [u16; 4] = [30, 38, 50, 100];
 
-fn look(glyphs: Glyphs) -> Look {
-    let utc = FixedOffset::east_opt(0).unwrap();
-    Look { theme: Theme::terminal(), glyphs, layout: None, zone: Zone::Fixed(utc) }
-}
-
-/// Nobody's room yet, watched by `acme`.
-fn empty() -> Model {
-    let watch = Watch::Still(NOW.parse().unwrap());
-    let server = "http://127.0.0.1:7766".to_owned();
-    let picture = Picture::new("website-v2");
-    Model::new(picture, server, Some("acme".into()), watch, look(Glyphs::Unicode))
-}
-
-fn hear(model: &mut Model, news: Value) {
-    let mut news = news;
-    news["at"] = json!(NOW);
-    update::heard(model, serde_json::from_value::<Heard>(news).unwrap());
-}
-
+/// What an agent reported at 14:00.
 fn pulse(agent: &str, more: &Value) -> Value {
-    let (owner, _) = agent.split_once('/').unwrap();
-    let mut pulse = json!({"agent_id": agent, "owner": owner, "project": "website-v2", "availability": "working",
-        "doing": "", "task_id": null, "branch": null, "files": [], "last_decision": null,
-        "updated_at": "2026-11-30T14:00:00Z"});
-    for (name, value) in more.as_object().unwrap() {
-        pulse[name] = value.clone();
-    }
-    pulse
+    screen::pulses::pulse(agent, "14:00:00", more)
 }
 
 /// A live room of these agents.
 fn room(pulses: &[Value]) -> Model {
-    let mut model = empty();
-    hear(&mut model, json!({"news": "live", "epoch": "e", "seq": 1, "server_time": NOW, "resumed": false}));
-    hear(&mut model, json!({"news": "snapshot", "seq": 1, "pulses": pulses}));
-    model
+    screen::room(LIVE, ACME, pulses)
 }
 
 /// An agent reports, or its runner does, at a time of the day.
 fn reports(model: &mut Model, seq: u64, at: &str, pulse: &Value) {
-    let at = format!("2026-11-30T{at}:00Z");
-    hear(model, json!({"news": "event", "frame": {"type": "pulse", "seq": seq, "at": at, "pulse": pulse}}));
-}
-
-fn recorded(at: &str) -> Model {
-    let at: Time = at.parse().unwrap();
-    let mut recording = recording::read("tests/fixtures/website-v2.jsonl".as_ref()).unwrap();
-    recording.cut(at);
-    let picture = Picture::new(&recording.header.project);
-    let (server, owner) = ("http://127.0.0.1:7766".to_owned(), recording.header.owner.clone());
-    let mut model = Model::new(picture, server, owner, Watch::Still(at), look(Glyphs::Unicode));
-    recording.heard.into_iter().for_each(|heard| update::heard(&mut model, heard));
-    model
-}
-
-fn text(model: &mut Model, columns: u16, rows: u16) -> String {
-    update::resize(model, columns, rows);
-    let mut buffer = Buffer::empty(Rect::new(0, 0, columns, rows));
-    view::draw(model, &mut buffer);
-    view::plain(&buffer)
+    hear(model, LIVE, event(seq, &format!("{at}:00"), pulse));
 }
 
 /// The agent's pane alone, with its title: what stands round it is not its business.
@@ -97,17 +46,6 @@ fn pane(model: &mut Model, columns: u16, rows: u16) -> String {
     cut.collect()
 }
 
-/// All but the first row and the last.
-fn inside(model: &mut Model, columns: u16, rows: u16) -> String {
-    let whole = text(model, columns, rows);
-    let lines: Vec<&str> = whole.lines().collect();
-    lines[1..lines.len() - 1].join("\n")
-}
-
-fn press(model: &mut Model, code: KeyCode) {
-    update::event(model, &Event::Key(KeyEvent::new(code, KeyModifiers::NONE)));
-}
-
 fn select(model: &mut Model, agent: &str) {
     model.selected = Some(agent.parse().unwrap());
 }
@@ -116,9 +54,9 @@ fn select(model: &mut Model, agent: &str) {
 fn opened(model: &mut Model, agent: &str, columns: u16) -> String {
     text(model, columns, 60);
     select(model, agent);
-    press(model, KeyCode::Enter);
+    press(model, "\r");
     let shown = text(model, columns, 60);
-    press(model, KeyCode::Esc);
+    press(model, "\u{1b}");
     let lines: Vec<&str> = shown.lines().collect();
     lines[2..59].join("\n").trim_end().to_owned()
 }
@@ -238,7 +176,7 @@ fn what_the_key_copies_is_what_the_detail_shows() {
 
 #[test]
 fn where_nothing_failed_the_key_copies_the_message_of_the_worst_clash() {
-    let mut m = recorded(NOW);
+    let mut m = recorded(LIVE, look());
     let shown = |m: &mut Model, agent: &str| {
         select(m, agent);
         words(&text(m, 140, 40))
@@ -252,7 +190,7 @@ fn where_nothing_failed_the_key_copies_the_message_of_the_worst_clash() {
     shown(&mut m, "acme/planner");
     assert_eq!(m.copies(), None);
     // Of what may be over no message is offered.
-    let mut m = recorded(OFFLINE);
+    let mut m = recorded(OFFLINE, look());
     let own = shown(&mut m, "acme/builder");
     assert!(own.contains("was about to remove") && !own.contains("y copies"), "{own}");
     assert_eq!(m.copies(), None);
@@ -282,9 +220,9 @@ fn a_hostile_step_neither_reaches_the_terminal_nor_fills_the_pane() {
         for columns in WIDTHS {
             text(&mut m, columns, 400);
             select(&mut m, agent);
-            press(&mut m, KeyCode::Enter);
+            press(&mut m, "\r");
             let shown = text(&mut m, columns, 400);
-            press(&mut m, KeyCode::Esc);
+            press(&mut m, "\u{1b}");
             let foreign = |c: char| (c.is_control() && c != '\n') || c == '\u{202e}';
             assert!(!shown.contains(foreign) && !shown.contains("aGk="), "{shown}");
             let named = shown.lines().filter(|line| line.contains("gemini") || line.contains("U+202E"));
@@ -298,7 +236,7 @@ fn a_hostile_step_neither_reaches_the_terminal_nor_fills_the_pane() {
 
 #[test]
 fn the_detail_in_its_sizes() {
-    let mut m = recorded(NOW);
+    let mut m = recorded(LIVE, look());
     for (columns, rows) in [(120, 32), (80, 24)] {
         for agent in ["acme/reviewer", "orbit/tester", "lumen/fixer", "acme/builder"] {
             select(&mut m, agent);
@@ -308,11 +246,11 @@ fn the_detail_in_its_sizes() {
     }
     select(&mut m, "acme/reviewer");
     text(&mut m, 38, 24);
-    press(&mut m, KeyCode::Enter);
+    press(&mut m, "\r");
     for (columns, rows) in [(30, 24), (38, 24), (50, 24), (100, 30), (140, 32)] {
         insta::assert_snapshot!(format!("open-{columns}x{rows}"), pane(&mut m, columns, rows));
     }
-    let mut m = recorded(OFFLINE);
+    let mut m = recorded(OFFLINE, look());
     select(&mut m, "lumen/fixer");
     for (columns, rows) in [(120, 32), (80, 24)] {
         insta::assert_snapshot!(format!("offline-{columns}x{rows}"), pane(&mut m, columns, rows));
@@ -327,29 +265,24 @@ fn what_does_not_fit_is_counted_with_the_key_that_shows_it() {
     let mut m = room(&[pulse("acme/own", &failed)]);
     let shown = text(&mut m, 80, 18);
     assert!(shown.lines().nth(16).unwrap().ends_with("more · Enter"), "{shown}");
-    press(&mut m, KeyCode::Enter);
+    press(&mut m, "\r");
     assert!(text(&mut m, 80, 13).lines().nth(11).unwrap().ends_with("more · j"));
 }
 
 #[test]
 fn keys_are_named_as_the_settings_have_them() {
-    let mut m = recorded(NOW);
+    let mut m = recorded(LIVE, look());
     select(&mut m, "acme/reviewer");
-    let remap = |action: &str, key: &str| Remapped {
-        action: action.into(),
-        keys: vec![(key.into(), String::new())],
-        place: String::new(),
-    };
-    m.keys = Keys::with(&[remap("copy", "c"), remap("open", "space"), remap("down", "d")]).unwrap();
+    m.keys = remapped(&[("copy", "c"), ("open", "space"), ("down", "d")]);
     let shown = pane(&mut m, 120, 20);
     assert!(shown.contains("c copies it") && shown.contains("more · Space"), "{shown}");
-    press(&mut m, KeyCode::Char(' '));
+    press(&mut m, " ");
     assert!(pane(&mut m, 50, 20).contains("more · d"));
 }
 
 #[test]
 fn what_was_marked_as_seen_keeps_its_words_and_no_longer_calls() {
-    let mut m = recorded(NOW);
+    let mut m = recorded(LIVE, look());
     select(&mut m, "acme/reviewer");
     let before = pane(&mut m, 120, 32);
     let title = |m: &Model| {
@@ -360,17 +293,17 @@ fn what_was_marked_as_seen_keeps_its_words_and_no_longer_calls() {
     };
     let error = m.look.theme.error;
     assert_eq!(title(&m).fg, error.fg);
-    press(&mut m, KeyCode::Char('x'));
+    press(&mut m, "x");
     assert_ne!(title(&m).fg, error.fg);
     assert_eq!(pane(&mut m, 120, 32), before);
 }
 
 #[test]
 fn an_opened_agent_shows_its_own_activity_below_where_there_is_room() {
-    let mut m = recorded(NOW);
+    let mut m = recorded(LIVE, look());
     select(&mut m, "lumen/fixer");
     text(&mut m, 100, 40);
-    press(&mut m, KeyCode::Enter);
+    press(&mut m, "\r");
     let shown = text(&mut m, 100, 40);
     let from = shown.lines().position(|line| line.starts_with("─ Activity ─")).unwrap();
     let lines: Vec<&str> = shown.lines().skip(from + 1).filter(|line| line.starts_with(" 1")).collect();
@@ -413,15 +346,15 @@ fn one_line_tells_of_a_service_that_fails_for_several_owners() {
         assert_eq!(banner(&mut m, columns), told);
     }
     select(&mut m, "acme/own");
-    insta::assert_snapshot!("banner-120x32", inside(&mut m, 120, 32));
-    insta::assert_snapshot!("banner-80x24", inside(&mut m, 80, 24));
-    insta::assert_snapshot!("banner-38x24", inside(&mut m, 38, 24));
+    insta::assert_snapshot!("banner-120x32", body(&text(&mut m, 120, 32)));
+    insta::assert_snapshot!("banner-80x24", body(&text(&mut m, 80, 24)));
+    insta::assert_snapshot!("banner-38x24", body(&text(&mut m, 38, 24)));
     assert_eq!(m.copies(), None);
     let own = opened(&mut m, "acme/own", 80);
     assert!(!own.contains("status.claude.com"), "one line instead of a hint for each:\n{own}");
-    press(&mut m, KeyCode::Enter);
+    press(&mut m, "\r");
     assert!(banner(&mut m, 80).starts_with(" 3 owners'"), "alone on the screen, too");
-    press(&mut m, KeyCode::Esc);
+    press(&mut m, "\u{1b}");
 
     // They get over it, one after the other.
     reports(&mut m, 6, "14:32", &pulse("lumen/a", &json!({})));
@@ -446,10 +379,10 @@ fn two_services_share_the_line_and_an_old_picture_advises_nothing() {
         reports(&mut m, seq, "14:10", &failing(agent, step));
     }
     assert_eq!(banner(&mut m, 80), " 3 owners: Codex service trouble · 2 owners: Claude service trouble");
-    m.look = look(Glyphs::Ascii);
+    m.look.glyphs = Glyphs::Ascii;
     assert!(banner(&mut m, 30).is_ascii());
-    m.look = look(Glyphs::Unicode);
-    hear(&mut m, json!({"news": "lost", "why": "connection refused", "retry_in": 3000}));
+    m.look.glyphs = Glyphs::Unicode;
+    hear(&mut m, LIVE, json!({"news": "lost", "why": "connection refused", "retry_in": 3000}));
     let told = banner(&mut m, 140);
     assert!(told.contains("had Codex service trouble since 14:10 · "), "{told}");
     assert!(!told.contains("wait"), "{told}");
@@ -459,9 +392,9 @@ fn two_services_share_the_line_and_an_old_picture_advises_nothing() {
 fn what_stood_before_we_came_is_no_common_trouble_for_nobody_knows_when_it_began() {
     let mut m = room(&[failing("acme/own", TROUBLE), failing("lumen/a", TROUBLE)]);
     assert!(banner(&mut m, 80).starts_with("─ Agents"));
-    let frame = |seq: u64, agent: &str, at: &str| json!({"type": "pulse", "seq": seq, "at": at, "pulse": failing(agent, TROUBLE)});
-    let events = [frame(1, "acme/own", "2026-11-30T14:20:00Z"), frame(2, "lumen/a", "2026-11-30T14:21:00Z")];
-    hear(&mut m, json!({"news": "recent", "events": events}));
+    let frame = |seq, agent, at| event(seq, at, &failing(agent, TROUBLE))["frame"].take();
+    let events = [frame(1, "acme/own", "14:20:00"), frame(2, "lumen/a", "14:21:00")];
+    hear(&mut m, LIVE, json!({"news": "recent", "events": events}));
     assert!(banner(&mut m, 80).starts_with(" 2 owners' agents"), "the room remembered");
 }
 

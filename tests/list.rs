@@ -1,109 +1,50 @@
-//! The Room's list: what the filter lets through, in which order and under which headings it stands, who keeps the
-//! selection, and that nobody is left out of a pane that is too small for all.
+//! The Room's list: in which order and under which headings it stands, who keeps the selection, what its filter does,
+//! and that nobody is left out of a pane that is too small for all.
 
 #![allow(clippy::unwrap_used, clippy::expect_used)]
 
-use chrono::{FixedOffset, TimeDelta};
-use crossterm::event::{Event, KeyCode, KeyEvent, KeyModifiers};
-use prickle::client::recording;
-use prickle::picture::{Heard, Picture};
-use prickle::tui::filter::Filter;
+#[path = "list/filter.rs"]
+mod filter;
+#[path = "common/screen.rs"]
+mod screen;
+
+use chrono::TimeDelta;
 use prickle::tui::list::{List, Standing};
-use prickle::tui::model::{Look, Model, Pane, View, Watch};
-use prickle::tui::theme::{Glyphs, Theme};
-use prickle::tui::update::{self, Effect};
-use prickle::tui::view;
-use prickle::wire::Time;
-use prickle::words::Zone;
+use prickle::tui::model::{Model, Pane, Watch};
+use prickle::tui::theme::Glyphs;
+use prickle::tui::{update, view};
 use proptest::prelude::*;
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 use serde_json::{Value, json};
 
-const NOW: &str = "2026-11-30T14:32:10Z";
-
-fn look() -> Look {
-    let utc = FixedOffset::east_opt(0).unwrap();
-    Look { theme: Theme::terminal(), glyphs: Glyphs::Unicode, layout: None, zone: Zone::Fixed(utc) }
-}
-
-fn now() -> Time {
-    NOW.parse().unwrap()
-}
+use screen::pulses::{LIVE, pulse, time, with};
+use screen::{ACME, leave, look, recorded, report, selected, text};
 
 /// The room of the recording, watched by acme.
 fn website() -> Model {
-    let mut recording = recording::read("tests/fixtures/website-v2.jsonl".as_ref()).unwrap();
-    recording.cut(now());
-    let picture = Picture::new(&recording.header.project);
-    let owner = recording.header.owner.clone();
-    let mut model = Model::new(picture, "http://127.0.0.1:7766".into(), owner, Watch::Still(now()), look());
-    recording.heard.into_iter().for_each(|heard| update::heard(&mut model, heard));
+    let mut model = recorded(LIVE, look());
     update::resize(&mut model, 120, 32);
     model
 }
 
 /// A room of these pulses, watched by acme.
 fn room(pulses: &[Value]) -> Model {
-    let owner = Some("acme".to_owned());
-    let watch = Watch::Still(now());
-    let mut model =
-        Model::new(Picture::new("website-v2"), "http://127.0.0.1:7766".into(), owner, watch, look());
-    hear(&mut model, json!({"news": "live", "epoch": "e", "seq": 0, "server_time": NOW, "resumed": false}));
-    hear(&mut model, json!({"news": "snapshot", "seq": 0, "pulses": pulses}));
+    let mut model = screen::room(LIVE, ACME, pulses);
     update::resize(&mut model, 120, 32);
     model
 }
 
 /// A pulse of so many minutes ago, with what else it says.
-fn pulse(id: &str, availability: &str, minutes: i64, more: Value) -> Value {
-    let mut pulse = json!({"agent_id": id, "owner": id.split('/').next(), "project": "website-v2",
-        "availability": availability, "doing": "", "task_id": null, "branch": null, "files": [],
-        "last_decision": null, "updated_at": now() - TimeDelta::minutes(minutes)});
-    let Value::Object(more) = more else { panic!("members are wanted") };
-    pulse.as_object_mut().unwrap().extend(more);
-    pulse
+fn claim(agent: &str, availability: &str, minutes: i64, more: &Value) -> Value {
+    let said = time(LIVE) - TimeDelta::minutes(minutes);
+    let claim = json!({"availability": availability, "updated_at": said});
+    with(pulse(agent, LIVE, &claim), more)
 }
 
-fn hear(model: &mut Model, mut news: Value) {
-    news["at"] = json!(NOW);
-    update::heard(model, serde_json::from_value::<Heard>(news).unwrap());
-}
-
-fn report(model: &mut Model, pulse: &Value) {
-    let frame = json!({"type": "pulse", "seq": 1, "at": pulse["updated_at"], "pulse": pulse});
-    hear(model, json!({"news": "event", "frame": frame}));
-}
-
-fn leave(model: &mut Model, id: &str) {
-    hear(model, json!({"news": "event", "frame": {"type": "gone", "seq": 1, "at": NOW, "agent_id": id}}));
-}
-
-fn draw(model: &mut Model, columns: u16, rows: u16) -> Buffer {
-    update::resize(model, columns, rows);
-    let mut buffer = Buffer::empty(Rect::new(0, 0, columns, rows));
-    view::draw(model, &mut buffer);
-    buffer
-}
-
-fn text(model: &mut Model, columns: u16, rows: u16) -> String {
-    view::plain(&draw(model, columns, rows))
-}
-
-fn stroke(model: &mut Model, code: KeyCode, modifiers: KeyModifiers) -> Option<Effect> {
-    update::event(model, &Event::Key(KeyEvent::new(code, modifiers)))
-}
-
+/// Keys that leave the loop alone.
 fn press(model: &mut Model, keys: &str) {
-    for key in keys.chars() {
-        let code = match key {
-            '\r' => KeyCode::Enter,
-            '\u{1b}' => KeyCode::Esc,
-            '\u{8}' => KeyCode::Backspace,
-            key => KeyCode::Char(key),
-        };
-        assert_eq!(stroke(model, code, KeyModifiers::NONE), None, "{key:?}");
-    }
+    assert_eq!(screen::press(model, keys), None, "{keys:?}");
 }
 
 /// What stands in the list, in order.
@@ -111,331 +52,23 @@ fn listed(model: &Model) -> Vec<&str> {
     model.list.iter().map(|(id, _)| id.as_str()).collect()
 }
 
-fn selected(model: &Model) -> &str {
-    model.selected.as_ref().map_or("", |id| id.as_str())
-}
-
-/// Who a filter lets through.
-fn through(model: &Model, filter: &str) -> Vec<String> {
-    let filter = Filter::new(filter);
-    let agents = model.picture.agents();
-    agents.filter(|(_, agent)| filter.matches_agent(model, agent)).map(|(id, _)| id.to_string()).collect()
-}
-
-#[test]
-fn what_a_filter_lets_through() {
-    let model = website();
-    let all = through(&model, "");
-    assert_eq!(all.len(), 9);
-    for (filter, names) in [
-        ("  ", "*"),
-        // Words: name, owner, doing, branch, task, files and paths, decision, the failure's title.
-        ("fixer", "lumen/fixer"),
-        ("lumen/", "lumen/docs lumen/fixer lumen/styler"),
-        ("PRICING", ""),
-        ("pricing", "lumen/docs"),
-        ("料金", "lumen/docs"),
-        ("refactor/drop", "acme/builder"),
-        ("nav-review", "acme/reviewer"),
-        ("menu.rs", "acme/reviewer"),
-        ("src/auth/**", "acme/builder"),
-        ("session old", "acme/builder"),
-        ("\"session old\"", ""),
-        ("\"old cookie\"", "lumen/fixer"),
-        ("\"old cookie", "lumen/fixer"),
-        ("signed", "acme/reviewer"),
-        ("Claude", "acme/reviewer"),
-        ("claude", "acme/reviewer"),
-        // Terms are joined.
-        ("acme nav", "acme/planner acme/reviewer"),
-        ("acme -nav", "acme/builder"),
-        ("-acme -lumen", "orbit/deployer orbit/tester orbit/watcher"),
-        // Fields, by letter and written out.
-        ("a:er o:acme", "acme/builder acme/planner acme/reviewer"),
-        ("agent:docs", "lumen/docs"),
-        ("a:acme", ""),
-        ("o:orb", "orbit/deployer orbit/tester orbit/watcher"),
-        ("b:nav", "acme/planner acme/reviewer"),
-        ("t:nav-review", "acme/reviewer"),
-        ("f:auth", "acme/builder lumen/fixer"),
-        ("f:src/*/menu.rs", "acme/builder acme/reviewer"), // the one has it, the other is about to remove it
-        ("f:src/n*/menu.rs", "acme/reviewer"),
-        ("f:src/auth/{login,logout}.rs", "acme/builder lumen/fixer"),
-        ("f:SRC/**", ""),
-        ("-f:src/ s:working", "lumen/docs"),
-        // States: what is said anew, not what was said long ago.
-        ("s:working", "acme/builder lumen/docs lumen/fixer"),
-        ("s:w", "acme/builder lumen/docs lumen/fixer"),
-        ("S:w", "acme/builder lumen/docs lumen/fixer"),
-        ("s:stale", "acme/reviewer"),
-        ("s:a", "orbit/deployer orbit/tester"),
-        ("s:o", "lumen/styler orbit/watcher"),
-        ("s:failed", "acme/reviewer orbit/tester"),
-        ("s:clash", "acme/builder lumen/fixer"),
-        ("s:risk", ""),
-        ("s:needs-you", "acme/builder acme/reviewer"),
-        ("-s:idle o:acme", "acme/builder acme/reviewer"),
-        // Not typed out yet, or no field at all.
-        ("s:", "*"),
-        ("-", "*"),
-        ("-s:", "*"),
-        ("\"", "*"),
-        ("\"s:idle\"", ""),
-        ("\"-s:idle\"", ""),
-        ("fix: s:idle", ""),
-        // What means nothing restricts nothing.
-        ("x:1", "*"),
-        ("s:idle x:1", "acme/planner"),
-        ("s:dreaming", "*"),
-    ] {
-        let names = if names == "*" { all.join(" ") } else { names.to_owned() };
-        assert_eq!(through(&model, filter).join(" "), names, "{filter}");
-    }
-}
-
-#[test]
-fn what_means_nothing_in_a_filter_is_said() {
-    for (filter, fault) in [
-        ("x:1", Some("no filter x:  use s a o b f t")),
-        ("s:idle -z:", Some("no filter z:  use s a o b f t")),
-        (
-            "s:dreaming",
-            Some(
-                "no state dreaming:  use working online idle asleep away offline failed clash risk stale needs-you",
-            ),
-        ),
-        ("-s:workingg", Some("no state workingg:  use ")),
-        ("s:-idle", Some("no state -idle:  use ")),
-        ("fix: the redirect", None),
-        ("http://localhost", None),
-        ("1:30", None),
-        ("\"x:1\"", None),
-        ("s:", None),
-        ("s:needs-you -s:o f:*.rs t:1", None),
-    ] {
-        let told = Filter::new(filter);
-        match (told.fault(), fault) {
-            (Some(told), Some(fault)) => assert!(told.starts_with(fault), "{filter}: {told}"),
-            (told, fault) => assert_eq!(told, fault, "{filter}"),
-        }
-    }
-}
-
-#[test]
-fn what_can_be_read_can_be_found() {
-    let said = json!({"doing": "Deploying \u{202e}cod.exe\u{1b}[31m now", "branch": "Caf\u{65}\u{301}"});
-    let model = room(&[pulse("acme/a", "working", 0, said)]);
-    for filter in ["<U+202E>cod", "cod.exe·", "café", "b:Café", "CAF\u{45}\u{301} -x", "deploying"] {
-        let found = !filter.starts_with("CAF");
-        assert_eq!(through(&model, filter).len(), usize::from(found), "{filter}");
-    }
-}
-
-proptest! {
-    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(600) })]
-    #[test]
-    fn no_text_is_too_much_for_a_filter(filter in "[ -~\\PC\u{301}\"':*?\\[{}\\\\-]{0,40}|(-?[sabfotx]:?[a-z*?\\[{]{0,6} ?){0,4}") {
-        let mut model = website();
-        press(&mut model, "/");
-        update::event(&mut model, &Event::Paste(filter.clone()));
-        let found = through(&model, model.list.filter().text());
-        let shown: Vec<String> = listed(&model).iter().map(ToString::to_string).collect();
-        prop_assert_eq!(&found, &shown);
-        prop_assert!(model.selected.is_none() == shown.is_empty());
-        draw(&mut model, 60, 12);
-    }
-
-    #[test]
-    fn a_term_and_its_inversion_divide_the_agents(term in "[saobft]:[a-zA-Z*?/\\[{}.-]{1,5}|[a-zA-Z.*/]{1,5}") {
-        let model = website();
-        let (one, other) = (Filter::new(&term), Filter::new(&format!("-{term}")));
-        if one.fault().is_none() {
-            prop_assert_eq!(other.fault(), None);
-            for (id, agent) in model.picture.agents() {
-                prop_assert!(one.matches_agent(&model, agent) != other.matches_agent(&model, agent), "{}", id);
-            }
-        }
-    }
-}
-
-#[test]
-fn case_a38_every_printable_key_goes_into_the_filter() {
-    let mut m = website();
-    press(&mut m, "/queue?jk/ 1n");
-    let line = |m: &mut Model| text(m, 80, 24).lines().last().unwrap().to_owned();
-    assert_eq!(line(&mut m), " / queue?jk/ 1n▏   0 of 9");
-    assert!(m.help.is_none() && m.view == View::Room);
-    report(&mut m, &pulse("acme/late", "working", 0, json!({"doing": "queue?jk/ 1n"})));
-    assert_eq!(line(&mut m), " / queue?jk/ 1n▏   1 of 10", "kept, and it filters what comes");
-    press(&mut m, "\r");
-    assert!(m.typing.is_none());
-    assert!(text(&mut m, 80, 24).contains("─ Agents 1 of 10 · queue?jk/ 1n ─"), "Enter keeps it");
-    press(&mut m, "/x");
-    assert_eq!(line(&mut m), " / queue?jk/ 1nx▏   0 of 10", "and it can be gone on with");
-    press(&mut m, "\u{1b}");
-    assert!(m.typing.is_none() && m.list.filter().is_empty());
-    assert_eq!(m.list.len(), 10, "Esc clears it");
-}
-
-#[test]
-fn the_filters_line_is_edited_like_any_other() {
-    let mut m = website();
-    press(&mut m, "/s:working f:src/");
-    let shown = text(&mut m, 80, 24);
-    assert!(shown.ends_with(" / s:working f:src/▏   2 of 9\n"), "{shown}");
-    assert!(shown.contains("─ Agents 2 of 9 · s:working f:src/ ─"), "it filters while it is typed:\n{shown}");
-    let typed = |m: &Model| m.typing.as_ref().map(|typing| typing.entry.text().to_owned()).unwrap();
-    stroke(&mut m, KeyCode::Char('w'), KeyModifiers::CONTROL);
-    assert_eq!(typed(&m), "s:working ");
-    stroke(&mut m, KeyCode::Home, KeyModifiers::NONE);
-    press(&mut m, "-");
-    assert_eq!((typed(&m), m.list.len()), ("-s:working ".into(), 6));
-    stroke(&mut m, KeyCode::Right, KeyModifiers::NONE);
-    assert!(text(&mut m, 80, 24).ends_with(" / -s▏:working    6 of 9\n"));
-    stroke(&mut m, KeyCode::Left, KeyModifiers::NONE);
-    stroke(&mut m, KeyCode::Delete, KeyModifiers::NONE);
-    press(&mut m, "\u{8}z");
-    assert_eq!(typed(&m), "z:working ");
-    press(&mut m, "\r");
-    assert!(m.typing.is_some(), "what means nothing is not left without a word");
-    assert!(text(&mut m, 80, 24).ends_with("   no filter z:  use s a o b f t\n"));
-    stroke(&mut m, KeyCode::End, KeyModifiers::NONE);
-    stroke(&mut m, KeyCode::Char('u'), KeyModifiers::CONTROL);
-    assert_eq!(typed(&m), "");
-    assert!(
-        text(&mut m, 80, 24)
-            .ends_with(" / ▏   text, s:working a:name o:owner b:branch f:path t:task, -s:idle\n")
-    );
-    assert_eq!(stroke(&mut m, KeyCode::Char('q'), KeyModifiers::ALT), None, "Esc and q within a blink");
-    assert_eq!(typed(&m), "");
-    assert_eq!(stroke(&mut m, KeyCode::Char('c'), KeyModifiers::CONTROL), Some(Effect::Quit));
-    assert_eq!(stroke(&mut m, KeyCode::Char('z'), KeyModifiers::CONTROL), Some(Effect::Suspend));
-}
-
-#[test]
-fn what_is_pasted_goes_into_the_filter_and_nowhere_else() {
-    let mut m = website();
-    let evil = "q\u{1b}]52;c;aGk=\u{7}\u{9b}2J\nr\u{202e}料\u{200b}";
-    update::event(&mut m, &Event::Paste(evil.into()));
-    assert!(m.typing.is_none() && m.list.len() == 9, "nobody asked for it");
-    press(&mut m, "/");
-    update::event(&mut m, &Event::Paste(evil.repeat(30)));
-    for (columns, rows) in [(20, 4), (30, 12), (38, 20), (80, 24), (200, 50)] {
-        for keys in ["", "\r"] {
-            let mut m = m.clone();
-            press(&mut m, keys);
-            let buffer = draw(&mut m, columns, rows);
-            for cell in buffer.content() {
-                let foreign = |c: char| c.is_control() || "\u{202e}\u{200b}".contains(c);
-                assert!(!cell.symbol().contains(foreign), "{:?} at {columns}x{rows}", cell.symbol());
-            }
-            assert!(!view::plain(&buffer).contains("52;c"));
-        }
-    }
-    // However long it is, the place where letters go and what it comes to stay in sight.
-    assert!(text(&mut m, 38, 20).ends_with("▏   0 of 9\n"), "{}", text(&mut m, 38, 20));
-}
-
-#[test]
-fn the_selection_comes_back_as_soon_as_the_filter_lets_it_through() {
-    let mut m = website();
-    press(&mut m, "jj");
-    assert_eq!(selected(&m), "lumen/fixer");
-    press(&mut m, "/料");
-    assert_eq!((selected(&m), m.list.len()), ("lumen/docs", 1), "another one for as long as it is hidden");
-    press(&mut m, "\u{8}re");
-    assert_eq!(selected(&m), "lumen/fixer", "{:?}", listed(&m));
-    press(&mut m, "zzz");
-    assert_eq!(selected(&m), "");
-    let shown = text(&mut m, 80, 24);
-    assert!(shown.contains(" No agent matches rezzz\n Esc shows all 9.\n"), "{shown}");
-    assert!(text(&mut m, 38, 20).contains(" No agent matches rezzz\n Esc shows all 9.\n"));
-    press(&mut m, "\r");
-    // Nothing is selected, so nothing can be opened or copied.
-    press(&mut m, "\ryYx");
-    assert_eq!((m.pane, selected(&m)), (Pane::List, ""));
-    press(&mut m, "\u{1b}");
-    assert_eq!((selected(&m), m.list.len()), ("acme/reviewer", 9), "where the eye falls first");
-}
-
-#[test]
-fn what_the_filter_hides_and_needs_you_is_counted() {
-    let mut m = website();
-    press(&mut m, "/o:lumen\r");
-    let wide = text(&mut m, 120, 32);
-    assert!(wide.contains("─ Agents 3 of 9 · o:lumen ─"), "{wide}");
-    assert!(wide.contains("─ ! 2 need you, hidden ─"), "{wide}");
-    let pane = text(&mut m, 45, 20);
-    assert!(pane.contains("─ ! 2 hidden · 3 of 9 · o:lumen ─"), "{pane}");
-    assert!(text(&mut m, 30, 12).contains("! 2 hidden · 3 of 9 ─"), "{}", text(&mut m, 30, 12));
-    // n does not leave the filter behind somebody's back.
-    press(&mut m, "n");
-    assert_eq!(m.did.as_deref(), Some("2 need you, hidden by the filter · Esc shows all"));
-    assert_eq!(m.list.len(), 3);
-    press(&mut m, "\u{1b}n");
-    assert_eq!((m.list.len(), m.did.clone()), (9, None));
-    assert!(!text(&mut m, 120, 32).contains("hidden"));
-}
-
-#[test]
-fn one_filter_restricts_every_view() {
-    let mut m = website();
-    press(&mut m, "2/o:lumen b:fix/\r");
-    let clashes = text(&mut m, 120, 32);
-    assert!(clashes.contains("─ Clashes · o:lumen b:fix/ ─"), "{clashes}");
-    assert!(clashes.contains("lumen/fixer changes src/auth/login.rs"), "one of the two is enough: {clashes}");
-    press(&mut m, "4");
-    let told = text(&mut m, 120, 32);
-    let lines = |told: &str| -> Vec<String> {
-        told.lines().filter(|l| l.get(3..4) == Some(":")).map(str::to_owned).collect()
-    };
-    assert!(told.contains(" · o:lumen b:fix/ ─"), "{told}");
-    assert!(!lines(&told).is_empty() && lines(&told).iter().all(|l| l.contains("lumen/fixer")), "{told}");
-    press(&mut m, "1");
-    assert_eq!(listed(&m), ["lumen/fixer"]);
-    // What lets nothing through says so in each view, and one key shows all again, where it is pressed.
-    for (view, what) in [
-        ("2", "No clash, risk or note matches zzz. Esc shows all."),
-        ("4", "No event matches zzz. Esc shows all."),
-    ] {
-        press(&mut m, &format!("{view}/"));
-        stroke(&mut m, KeyCode::Char('u'), KeyModifiers::CONTROL);
-        press(&mut m, "zzz\r");
-        let nothing = text(&mut m, 120, 32);
-        assert!(nothing.contains(what), "{nothing}");
-        let here = m.view;
-        press(&mut m, "\u{1b}");
-        let all = text(&mut m, 120, 32);
-        assert!(m.view == here && all.contains("acme/builder") && !all.contains("zzz"), "{all}");
-    }
-    // What somebody else said meanwhile is taken in.
-    press(&mut m, "2/s:idle\r");
-    assert!(text(&mut m, 120, 32).contains("No clash"), "both are at work");
-    let mut says = pulse("lumen/fixer", "idle", 0, json!({"branch": "fix/login-redirect"}));
-    says["intent"] = json!({"kind": "change", "paths": ["src/auth/login.rs"], "areas": [],
-        "expires_at": "2026-11-30T15:00:00Z"});
-    report(&mut m, &says);
-    let now = text(&mut m, 120, 32);
-    assert!(now.contains("acme/builder is about to remove src/auth/**"), "{now}");
-}
-
 #[test]
 fn whoever_is_looked_at_stays_though_the_filter_no_longer_lets_it_through() {
     let mut m = website();
     press(&mut m, "/s:working\rGk");
     assert_eq!((selected(&m), listed(&m).len()), ("lumen/docs", 3));
-    report(&mut m, &pulse("lumen/docs", "idle", 0, json!({"doing": "Waiting"})));
+    report(&mut m, LIVE, &claim("lumen/docs", "idle", 0, &json!({"doing": "Waiting"})));
     assert_eq!(listed(&m), ["acme/builder", "lumen/docs", "lumen/fixer"]);
     assert_eq!(selected(&m), "lumen/docs", "the detail keeps its subject");
     assert!(text(&mut m, 120, 32).contains("─ Agents 2 of 9 · s:working ─"), "but it is not counted");
     // Others that no longer match go at once, those that do come.
-    report(&mut m, &pulse("acme/builder", "idle", 0, json!({})));
-    report(&mut m, &pulse("orbit/tester", "working", 0, json!({})));
+    report(&mut m, LIVE, &claim("acme/builder", "idle", 0, &json!({})));
+    report(&mut m, LIVE, &claim("orbit/tester", "working", 0, &json!({})));
     assert_eq!(listed(&m), ["lumen/docs", "lumen/fixer", "orbit/tester"]);
     press(&mut m, "j");
     assert_eq!(listed(&m), ["lumen/fixer", "orbit/tester"]);
     // A claim that gets old goes by itself.
-    m.watch = Watch::Still(now() + TimeDelta::minutes(16));
+    m.watch = Watch::Still(time(LIVE) + TimeDelta::minutes(16));
     update::pass(&mut m);
     press(&mut m, "j");
     assert_eq!(listed(&m), [selected(&m)], "only the one that is looked at is left");
@@ -444,7 +77,7 @@ fn whoever_is_looked_at_stays_though_the_filter_no_longer_lets_it_through() {
 #[test]
 fn case_a44_rows_are_sorted_anew_and_the_selection_follows_its_agent() {
     let id = |n: i64| format!("acme/a{n:02}");
-    let pulses: Vec<Value> = (1..=20).map(|n| pulse(&id(n), "working", n, json!({}))).collect();
+    let pulses: Vec<Value> = (1..=20).map(|n| claim(&id(n), "working", n, &json!({}))).collect();
     let mut m = room(&pulses);
     press(&mut m, "ssjjjj");
     assert_eq!((selected(&m), m.list.nth(4).unwrap().as_str()), ("acme/a05", "acme/a05"));
@@ -452,29 +85,29 @@ fn case_a44_rows_are_sorted_anew_and_the_selection_follows_its_agent() {
     press(&mut m, "\r");
     assert!(text(&mut m, 120, 32).contains("─ acme/a05 ─"));
     for n in [4, 3, 2, 1] {
-        report(&mut m, &pulse(&id(n), "working", 0, json!({})));
+        report(&mut m, LIVE, &claim(&id(n), "working", 0, &json!({})));
         assert!(text(&mut m, 120, 32).contains("─ acme/a05 ─"));
     }
-    report(&mut m, &pulse("acme/a00", "working", 0, json!({})));
-    leave(&mut m, "acme/a06");
-    report(&mut m, &pulse("acme/a19", "working", 0, json!({})));
+    report(&mut m, LIVE, &claim("acme/a00", "working", 0, &json!({})));
+    leave(&mut m, LIVE, "acme/a06");
+    report(&mut m, LIVE, &claim("acme/a19", "working", 0, &json!({})));
     assert_eq!(selected(&m), "acme/a05");
     assert_eq!(m.list.place(m.selected.as_ref().unwrap()), Some(6), "{:?}", listed(&m));
     assert!(text(&mut m, 120, 32).contains("─ acme/a05 ─"));
     // Time alone moves nobody.
     let before: Vec<String> = listed(&m).iter().map(ToString::to_string).collect();
-    m.watch = Watch::Still(now() + TimeDelta::minutes(3));
+    m.watch = Watch::Still(time(LIVE) + TimeDelta::minutes(3));
     update::pass(&mut m);
     assert_eq!(listed(&m), before);
     // When it leaves, the one below takes its place, and that is said.
-    leave(&mut m, "acme/a05");
+    leave(&mut m, LIVE, "acme/a05");
     assert_eq!((selected(&m), m.pane), ("acme/a07", Pane::List));
     let shown = text(&mut m, 120, 32);
     assert!(shown.ends_with(" acme/a05 has left the room\n"), "{shown}");
     // The last one has none below: the one above takes it.
     press(&mut m, "G");
     assert_eq!(selected(&m), "acme/a20");
-    leave(&mut m, "acme/a20");
+    leave(&mut m, LIVE, "acme/a20");
     assert_eq!(selected(&m), "acme/a18");
 }
 
@@ -545,7 +178,7 @@ fn groups_have_headings_and_whole_names() {
     assert!(shown(&mut m, "o").contains(" acme  "), "round");
     // A report that changes the branch changes the group.
     press(&mut m, "oo");
-    report(&mut m, &pulse("lumen/docs", "working", 0, json!({"branch": "plan/nav"})));
+    report(&mut m, LIVE, &claim("lumen/docs", "working", 0, &json!({"branch": "plan/nav"})));
     let moved = rows(&text(&mut m, 120, 32));
     let at = moved.iter().position(|row| row == "branch plan/nav").unwrap();
     assert!(moved[at + 1].contains("acme/planner") && moved[at + 2].contains("lumen/docs"), "{moved:?}");
@@ -555,14 +188,14 @@ fn groups_have_headings_and_whole_names() {
 fn by_what_needs_you_the_first_group_is_the_one_with_it() {
     let failure = json!({"run_failure": {"class": "auth", "step": "codex_sign_in"}});
     let mut m = room(&[
-        pulse("acme/a", "working", 1, json!({})),
-        pulse("lumen/b", "working", 1, failure.clone()),
-        pulse("orbit/c", "working", 1, json!({})),
+        claim("acme/a", "working", 1, &json!({})),
+        claim("lumen/b", "working", 1, &failure),
+        claim("orbit/c", "working", 1, &json!({})),
     ]);
     press(&mut m, "s");
     assert_eq!(listed(&m), ["lumen/b", "acme/a", "orbit/c"]);
-    report(&mut m, &pulse("orbit/c", "working", 0, failure.clone()));
-    report(&mut m, &pulse("acme/a", "working", 0, failure));
+    report(&mut m, LIVE, &claim("orbit/c", "working", 0, &failure));
+    report(&mut m, LIVE, &claim("acme/a", "working", 0, &failure));
     assert_eq!(listed(&m), ["acme/a", "lumen/b", "orbit/c"], "one's own first");
     press(&mut m, "gx");
     assert_eq!(listed(&m), ["lumen/b", "orbit/c", "acme/a"], "what was seen no longer calls");
@@ -592,7 +225,7 @@ fn what_is_out_of_sight_and_needs_you_is_counted_at_the_edge() {
     let failure = json!({"run_failure": {"class": "auth", "step": "codex_sign_in"}});
     let id = |n: usize| format!("acme/a{n:02}");
     let fails = |n: usize| if [2, 30, 38].contains(&n) { failure.clone() } else { json!({}) };
-    let pulses: Vec<Value> = (1..=40).map(|n| pulse(&id(n), "idle", 1, fails(n))).collect();
+    let pulses: Vec<Value> = (1..=40).map(|n| claim(&id(n), "idle", 1, &fails(n))).collect();
     let mut m = room(&pulses);
     update::resize(&mut m, 80, 24);
     press(&mut m, "g");
@@ -644,7 +277,7 @@ fn made_up(n: usize, (availability, minutes, failed, intends): (usize, i64, bool
         }
     }
     let owner = ["acme", "lumen", "orbit"][n % 3];
-    pulse(&format!("{owner}/n{n}"), said, minutes, more)
+    claim(&format!("{owner}/n{n}"), said, minutes, &more)
 }
 
 /// How many a side pane accounts for: by name, or as a number. Who needs a person and has a row, or is counted, above
@@ -691,15 +324,15 @@ proptest! {
         press(&mut m, &keys);
         for (n, agent, leaves) in news {
             if leaves {
-                leave(&mut m, made_up(n, agent)["agent_id"].as_str().unwrap());
+                leave(&mut m, LIVE, made_up(n, agent)["agent_id"].as_str().unwrap());
             } else {
                 // Now and then an agent only says again what it said.
                 let said = made_up(n, agent);
                 let id = said["agent_id"].as_str().unwrap().parse().unwrap();
                 let again = m.picture.agent(&id).filter(|_| agent.1 % 3 == 0);
                 let mut pulse = again.map_or(said, |agent| serde_json::to_value(&*agent.pulse).unwrap());
-                pulse["updated_at"] = json!(now() + TimeDelta::seconds(i64::try_from(n).unwrap()));
-                report(&mut m, &pulse);
+                pulse["updated_at"] = json!(time(LIVE) + TimeDelta::seconds(i64::try_from(n).unwrap()));
+                report(&mut m, LIVE, &pulse);
             }
         }
         let mut fresh = m.clone();
@@ -768,4 +401,57 @@ fn zones_and_their_grammar() {
     insta::assert_snapshot!("zones-45x12", text(&mut m, 45, 12));
     insta::assert_snapshot!("zones-38x24", text(&mut m, 38, 24));
     insta::assert_snapshot!("zones-30x40", text(&mut m, 30, 40));
+}
+
+/// A failure that only its own agent has, and one of a service.
+fn failed(step: &str) -> Value {
+    let class = if step.ends_with("service") { "provider" } else { "auth" };
+    json!({"run_failure": {"class": class, "step": step}})
+}
+
+/// Two agents that would undo each other's work.
+fn clashing(one: &str, other: &str) -> [Value; 2] {
+    let about = |kind: &str| json!({"intent": {"kind": kind, "paths": ["src/**"], "areas": [], "expires_at": "2026-11-30T15:00:00Z"}});
+    [claim(one, "working", 1, &about("remove")), claim(other, "working", 1, &about("change"))]
+}
+
+/// So many agents of one owner.
+fn crowd(owner: &str, availability: &str, count: usize) -> Vec<Value> {
+    (0..count).map(|n| claim(&format!("{owner}/x{n:02}"), availability, 1, &json!({}))).collect()
+}
+
+/// The rows of a side pane above the rule with the room's name, without the header.
+fn pins(shown: &str) -> Vec<&str> {
+    shown.lines().skip(1).take_while(|line| !line.starts_with('─')).collect()
+}
+
+#[test]
+fn the_ages_of_a_side_pane_go_on() {
+    let mut m = room(&crowd("acme", "idle", 20));
+    update::resize(&mut m, 45, 24);
+    let mut buffer = Buffer::empty(Rect::new(0, 0, 45, 24));
+    let lasts = view::draw(&m, &mut buffer);
+    assert!(view::plain(&buffer).contains("○ acme/x00   1m idle"), "{}", view::plain(&buffer));
+    assert!(lasts.is_some_and(|lasts| lasts <= TimeDelta::minutes(1)), "{lasts:?}");
+}
+
+#[test]
+fn ones_own_needs_are_pinned_first_and_a_told_trouble_is_not() {
+    let theirs = ["lumen/a", "lumen/b", "lumen/c", "orbit/d"];
+    let theirs = theirs.map(|id| claim(id, "away", 2, &failed("codex_sign_in")));
+    let others = crowd("zen", "working", 20);
+    let mut m = room(&[&theirs[..], &clashing("acme/mine", "orbit/other"), &others].concat());
+    let shown = text(&mut m, 38, 12);
+    assert!(pins(&shown)[0].starts_with("≠ acme/mine "), "{shown}");
+    // Under a banner those that it tells of are in the sums.
+    let down = ["lumen/a", "orbit/b", "orbit/c"];
+    let mut m = room(&[&clashing("acme/mine", "orbit/other")[..], &others].concat());
+    down.iter().for_each(|id| report(&mut m, LIVE, &claim(id, "away", 2, &failed("claude_code_service"))));
+    let shown = text(&mut m, 45, 14);
+    assert!(shown.lines().nth(1).unwrap().contains("2 owners"), "{shown}");
+    let names: Vec<&str> = pins(&shown)[1..].iter().map(|line| &line[..line.find("  ").unwrap()]).collect();
+    assert_eq!(names, ["≠ acme/mine", "≠ orbit/other"], "{shown}");
+    assert!(shown.contains(" working · 3 not here\n"), "{shown}");
+    // Too small for the banner, it is said of each.
+    assert!(text(&mut m, 45, 7).contains("! "), "{}", text(&mut m, 45, 7));
 }

@@ -9,13 +9,14 @@ use std::fmt::Write;
 
 use prickle::tui::view;
 use ratatui::buffer::Buffer;
-use screen::{LIVE, draw, look, model, press};
+use screen::pulses::LIVE;
+use screen::{draw, look, press, recorded};
 
 const WIDTHS: [u16; 9] = [30, 38, 45, 60, 80, 100, 120, 140, 200];
 const HEIGHTS: [u16; 5] = [8, 12, 24, 32, 50];
 
 /// Each row's styles as runs (`12a3b`: twelve cells in style a, three in b), and what the letters stand for.
-fn styles(buffer: &Buffer, known: &mut BTreeMap<String, char>) -> String {
+fn runs_of_styles(buffer: &Buffer, known: &mut BTreeMap<String, char>) -> String {
     let mut out = String::new();
     for y in 0..buffer.area.height {
         let mut runs: Vec<(char, usize)> = Vec::new();
@@ -39,12 +40,12 @@ fn pictures(name: &str, keys: &str) {
     for columns in WIDTHS {
         let (mut texts, mut looks, mut known) = (String::new(), String::new(), BTreeMap::new());
         for rows in HEIGHTS {
-            let mut m = model(LIVE, look());
+            let mut m = recorded(LIVE, look());
             draw(&mut m, columns, rows);
             press(&mut m, keys);
             let buffer = draw(&mut m, columns, rows);
             write!(texts, "{columns}x{rows}\n{}\n", view::plain(&buffer)).unwrap();
-            write!(looks, "{columns}x{rows}\n{}\n", styles(&buffer, &mut known)).unwrap();
+            write!(looks, "{columns}x{rows}\n{}\n", runs_of_styles(&buffer, &mut known)).unwrap();
         }
         let mut letters: Vec<(&char, &String)> =
             known.iter().map(|(style, letter)| (letter, style)).collect();

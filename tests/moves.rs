@@ -3,135 +3,96 @@
 
 #![allow(clippy::unwrap_used)]
 
+#[path = "common/screen.rs"]
+mod screen;
+
 use std::time::{Duration, Instant};
 
-use chrono::{FixedOffset, TimeDelta};
-use crossterm::event::{Event, KeyCode, KeyEvent, KeyModifiers};
-use prickle::picture::{Heard, Picture};
-use prickle::tui::model::{Look, Model, Pane, Watch};
-use prickle::tui::theme::{Glyphs, Theme};
-use prickle::tui::{update, view};
-use prickle::wire::Time;
-use prickle::words::Zone;
-use ratatui::buffer::Buffer;
-use ratatui::layout::Rect;
+use chrono::TimeDelta;
+use prickle::picture::Heard;
+use prickle::tui::model::{Model, Pane, Watch};
+use prickle::tui::theme::Glyphs;
+use prickle::tui::update;
 use serde_json::{Value, json};
 
-const NOW: &str = "2026-11-30T14:32:10Z";
+use screen::pulses::{LIVE, event, heard, pulse, time, with};
+use screen::{draw, hear, press, room, selected, text};
 
-fn look(glyphs: Glyphs) -> Look {
-    let utc = FixedOffset::east_opt(0).unwrap();
-    Look { theme: Theme::terminal(), glyphs, layout: None, zone: Zone::Fixed(utc) }
-}
-
-fn pulse(id: &str, more: &Value) -> Value {
-    let owner = id.split('/').next().unwrap();
-    let mut pulse = json!({"agent_id": id, "owner": owner, "project": "website-v2", "availability": "working",
-        "doing": "料金ページ料金ページ料金ページ料金ページ料金ページ料金ページ", "task_id": null,
-        "branch": null, "files": [], "last_decision": null, "updated_at": NOW});
-    for (name, value) in more.as_object().unwrap() {
-        pulse[name] = value.clone();
-    }
-    pulse
+/// An agent that says a lot, in wide letters.
+fn wide(agent: &str, more: &Value) -> Value {
+    let doing = json!({"doing": "料金ページ".repeat(6)});
+    with(pulse(agent, LIVE, &doing), more)
 }
 
 fn failed(class: &str, step: &str) -> Value {
     json!({"run_failure": {"class": class, "step": step}})
 }
 
-fn hear(m: &mut Model, at: &str, mut news: Value) {
-    news["at"] = json!(at);
-    update::heard(m, serde_json::from_value::<Heard>(news).unwrap());
-}
-
+/// Nobody in particular watches them.
 fn model(pulses: &[Value]) -> Model {
-    let watch = Watch::Still(NOW.parse::<Time>().unwrap());
-    let mut m = Model::new(Picture::new("website-v2"), "http://h".into(), None, watch, look(Glyphs::Unicode));
-    hear(&mut m, NOW, json!({"news": "live", "epoch": "e", "seq": 1, "server_time": NOW, "resumed": false}));
-    hear(&mut m, NOW, json!({"news": "snapshot", "seq": 1, "pulses": pulses}));
-    m
+    room(LIVE, None, pulses)
 }
 
 fn many(count: usize) -> Vec<Value> {
-    (0..count).map(|i| pulse(&format!("owner-{}/agent-{i}", i % 7), &json!({}))).collect()
-}
-
-fn draw(m: &mut Model, columns: u16, rows: u16) -> Buffer {
-    update::resize(m, columns, rows);
-    let mut buffer = Buffer::empty(Rect::new(0, 0, columns, rows));
-    view::draw(m, &mut buffer);
-    buffer
-}
-
-fn text(m: &mut Model, columns: u16, rows: u16) -> String {
-    view::plain(&draw(m, columns, rows))
-}
-
-fn press(m: &mut Model, code: KeyCode) {
-    update::event(m, &Event::Key(KeyEvent::new(code, KeyModifiers::NONE)));
+    (0..count).map(|i| wide(&format!("owner-{}/agent-{i}", i % 7), &json!({}))).collect()
 }
 
 #[test]
 fn the_keys_never_go_to_a_pane_that_is_not_there() {
     let mut m = model(&many(5));
     draw(&mut m, 80, 12); // the list has all rows
-    press(&mut m, KeyCode::Tab);
+    press(&mut m, "\t");
     assert_eq!(m.pane, Pane::List);
     draw(&mut m, 120, 32);
-    press(&mut m, KeyCode::Tab);
+    press(&mut m, "\t");
     assert_eq!(m.pane, Pane::Detail);
     draw(&mut m, 38, 20);
     assert_eq!(m.pane, Pane::List, "the cards have no detail beside them");
-    press(&mut m, KeyCode::Tab);
+    press(&mut m, "\t");
     assert_eq!(m.pane, Pane::List);
     draw(&mut m, 120, 32);
-    press(&mut m, KeyCode::Tab);
-    hear(&mut m, NOW, json!({"news": "snapshot", "seq": 2, "pulses": []}));
+    press(&mut m, "\t");
+    hear(&mut m, LIVE, json!({"news": "snapshot", "seq": 2, "pulses": []}));
     assert_eq!(m.pane, Pane::List, "nobody is left to be looked at");
 }
 
 #[test]
 fn behind_the_help_nothing_moves() {
-    let mut m = model(&[pulse("acme/a", &json!({})), pulse("acme/b", &failed("auth", "codex_sign_in"))]);
+    let mut m = model(&[wide("acme/a", &json!({})), wide("acme/b", &failed("auth", "codex_sign_in"))]);
     draw(&mut m, 80, 24);
-    press(&mut m, KeyCode::Char('g'));
+    press(&mut m, "g");
     let (selected, pane) = (m.selected.clone(), m.pane);
-    press(&mut m, KeyCode::Char('?'));
-    for code in [KeyCode::Char('n'), KeyCode::Char('N'), KeyCode::Tab, KeyCode::Char('j'), KeyCode::Enter] {
-        press(&mut m, code);
-    }
-    press(&mut m, KeyCode::Esc);
+    press(&mut m, "?");
+    press(&mut m, "nN\tj\r\u{1b}");
     assert_eq!((&m.selected, m.pane, m.help), (&selected, pane, None));
 }
 
 #[test]
 fn going_back_shows_what_matters_first() {
     let files: Vec<String> = (0..60).map(|i| format!("src/{i}.rs")).collect();
-    let mut m = model(&[pulse("acme/a", &json!({"files": files}))]);
+    let mut m = model(&[wide("acme/a", &json!({"files": files}))]);
     draw(&mut m, 120, 32);
-    press(&mut m, KeyCode::Enter);
-    press(&mut m, KeyCode::Char('G'));
+    press(&mut m, "\r");
+    press(&mut m, "G");
     assert!(m.detail_top > 0);
-    press(&mut m, KeyCode::Esc);
+    press(&mut m, "\u{1b}");
     assert!(text(&mut m, 120, 32).contains("working · now"));
     assert_eq!(m.detail_top, 0);
 }
 
 #[test]
 fn an_owner_told_late_leads_the_eye_to_their_own_failure() {
-    let pulses = [
-        pulse("acme/a", &failed("auth", "codex_sign_in")),
-        pulse("orbit/b", &failed("auth", "grok_sign_in")),
-    ];
+    let pulses =
+        [wide("acme/a", &failed("auth", "codex_sign_in")), wide("orbit/b", &failed("auth", "grok_sign_in"))];
     let mut m = model(&pulses);
-    assert_eq!(m.selected.as_ref().unwrap().as_str(), "acme/a");
+    assert_eq!(selected(&m), "acme/a");
     update::owner(&mut m, "orbit".into());
-    assert_eq!(m.selected.as_ref().unwrap().as_str(), "orbit/b");
+    assert_eq!(selected(&m), "orbit/b");
     let mut m = model(&pulses);
     draw(&mut m, 80, 24);
-    press(&mut m, KeyCode::Char('g'));
+    press(&mut m, "g");
     update::owner(&mut m, "orbit".into());
-    assert_eq!(m.selected.as_ref().unwrap().as_str(), "acme/a", "a hand on the keys is not overruled");
+    assert_eq!(selected(&m), "acme/a", "a hand on the keys is not overruled");
 }
 
 #[test]
@@ -140,26 +101,26 @@ fn a_refused_watch_dates_its_picture_with_the_day() {
     hear(&mut m, "2026-11-29T18:03:12Z", json!({"news": "refused", "why": "the key was revoked"}));
     let shown = text(&mut m, 80, 24);
     assert!(shown.contains("Agents as of Sun 18:03"), "{shown}");
-    hear(&mut m, NOW, json!({"news": "connecting"}));
+    hear(&mut m, LIVE, json!({"news": "connecting"}));
     let shown = text(&mut m, 80, 24);
     assert!(shown.contains("connecting") && shown.contains("as of Sun 18:03"), "{shown}");
 }
 
 #[test]
 fn a_teammate_is_not_told_that_there_is_nothing_to_do_where_there_is() {
-    let mut m = model(&[pulse("acme/a", &failed("timeout", "task_time_limit"))]);
+    let mut m = model(&[wide("acme/a", &failed("timeout", "task_time_limit"))]);
     m.owner = Some("orbit".into());
     let shown = text(&mut m, 120, 32);
     assert!(shown.contains("Look at its branch") && !shown.contains("Nothing for you"), "{shown}");
-    let mut m = model(&[pulse("acme/a", &failed("auth", "codex_sign_in"))]);
+    let mut m = model(&[wide("acme/a", &failed("auth", "codex_sign_in"))]);
     m.owner = Some("orbit".into());
     assert!(text(&mut m, 120, 32).contains("Nothing for you to do."));
 }
 
 #[test]
 fn a_command_is_never_cut() {
-    let mut m = model(&[pulse("acme/a", &failed("rate_limit", "codex_usage_limit"))]);
-    press(&mut m, KeyCode::Enter);
+    let mut m = model(&[wide("acme/a", &failed("rate_limit", "codex_usage_limit"))]);
+    press(&mut m, "\r");
     for columns in 36..120 {
         let shown = text(&mut m, columns, 40);
         assert!(shown.contains("https://chatgpt.com/settings/usage"), "{columns}:\n{shown}");
@@ -169,7 +130,7 @@ fn a_command_is_never_cut() {
 #[test]
 fn a_popup_cuts_no_wide_letter_in_half() {
     let mut m = model(&many(9));
-    press(&mut m, KeyCode::Char('?'));
+    press(&mut m, "?");
     for columns in 40..140 {
         let buffer = draw(&mut m, columns, 24);
         for y in 0..24 {
@@ -184,7 +145,7 @@ fn a_popup_cuts_no_wide_letter_in_half() {
 #[test]
 fn what_is_out_of_sight_is_counted_in_ascii_too() {
     let mut m = model(&many(40));
-    m.look = look(Glyphs::Ascii);
+    m.look.glyphs = Glyphs::Ascii;
     let shown = text(&mut m, 100, 20);
     assert!(shown.contains("- Agents 1-14 of 40 -"), "{shown}");
 }
@@ -195,7 +156,7 @@ fn a_replayed_outage_counts_nobody() {
     m.replay = true;
     let shown = text(&mut m, 80, 24);
     assert!(shown.contains("3 of 3 working") && shown.contains("recording · 14:32:10"), "{shown}");
-    hear(&mut m, NOW, json!({"news": "lost", "why": "connection refused", "retry_in": 3000}));
+    hear(&mut m, LIVE, json!({"news": "lost", "why": "connection refused", "retry_in": 3000}));
     let shown = text(&mut m, 80, 24);
     let header = shown.lines().next().unwrap();
     assert!(!header.contains("working") && header.contains("offline 0s"), "{header}");
@@ -206,7 +167,7 @@ fn a_replayed_outage_counts_nobody() {
 fn a_moment_that_stands_still_is_drawn_once() {
     let mut m = model(&many(3));
     assert_eq!(update::stays(&m, Some(TimeDelta::seconds(1))), None);
-    m.watch = Watch::Running(NOW.parse::<Time>().unwrap() - chrono::Utc::now() + TimeDelta::seconds(3));
+    m.watch = Watch::Running(time(LIVE) - chrono::Utc::now() + TimeDelta::seconds(3));
     assert!(update::stays(&m, None).is_some(), "somebody gets stale");
 }
 
@@ -225,15 +186,11 @@ fn ten_thousand_agents_are_drawn_and_moved_among_without_delay() {
     let mut m = model(&many(10_000));
     for (columns, rows) in [(38, 24), (80, 24), (120, 32)] {
         draw(&mut m, columns, rows);
-        press(&mut m, KeyCode::Char('G'));
+        press(&mut m, "G");
         let frame = fastest(|| drop(draw(&mut m, columns, rows)));
-        let key = fastest(|| press(&mut m, KeyCode::Char('k')));
+        let key = fastest(|| drop(press(&mut m, "k")));
         let news: Vec<Heard> = (0..500)
-            .map(|i| {
-                let frame = json!({"type": "pulse", "seq": 9, "at": NOW,
-                    "pulse": pulse(&format!("owner-{}/agent-{i}", i % 7), &json!({}))});
-                serde_json::from_value(json!({"at": NOW, "news": "event", "frame": frame})).unwrap()
-            })
+            .map(|i| heard(LIVE, event(9, LIVE, &wide(&format!("owner-{}/agent-{i}", i % 7), &json!({})))))
             .collect();
         let heard = fastest(|| update::heard_all(&mut m, news.clone()));
         // Unoptimised these take 7, 1 and 2 ms; what is done once an agent for each news or row takes seconds.

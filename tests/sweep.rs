@@ -6,16 +6,16 @@ mod screen;
 
 use std::num::NonZero;
 
-use prickle::picture::Heard;
 use prickle::tui::model::{Look, Model};
 use prickle::tui::terminal::Screen;
 use prickle::tui::theme::Glyphs;
-use prickle::tui::{update, view};
+use prickle::tui::view;
 use ratatui::backend::CrosstermBackend;
 use ratatui::buffer::Buffer;
 use serde_json::json;
 
-use screen::{LIVE, OFFLINE, draw, hostile, look, model, press};
+use screen::pulses::{LIVE, pulse};
+use screen::{OFFLINE, draw, hostile, is_foreign, look, press, recorded, report};
 
 /// The keys that lead to each view, each pane, each popup and each line that takes text, from the Room on.
 const PLACES: &[&str] =
@@ -24,10 +24,10 @@ const PLACES: &[&str] =
 /// Rooms: of every day, of the past, and of others' worst texts.
 fn rooms() -> [fn() -> Model; 4] {
     [
-        || model(LIVE, look()),
-        || model(OFFLINE, look()),
+        || recorded(LIVE, look()),
+        || recorded(OFFLINE, look()),
         hostile,
-        || model(LIVE, Look { glyphs: Glyphs::Ascii, ..look() }),
+        || recorded(LIVE, Look { glyphs: Glyphs::Ascii, ..look() }),
     ]
 }
 
@@ -39,8 +39,7 @@ fn is_sound(buffer: &Buffer, of: &str) {
         while x < area.width {
             let symbol = buffer[(x, y)].symbol();
             let wide = u16::try_from(prickle::shown::width(symbol)).unwrap();
-            let foreign = |c: char| c.is_control() || "\u{202e}\u{200b}\u{200d}\u{fe0f}".contains(c);
-            assert!(!symbol.contains(foreign), "{of}: {symbol:?} at {x},{y}");
+            assert!(!symbol.contains(is_foreign), "{of}: {symbol:?} at {x},{y}");
             assert!(x + wide.max(1) <= area.width, "{of}: {symbol:?} is cut in half at {x},{y}");
             x += wide.max(1);
         }
@@ -104,17 +103,11 @@ fn shown(buffer: &Buffer) -> String {
 
 #[test]
 fn case_a09_emoji_and_wide_letters_push_no_border_out() {
-    let mut m = model(LIVE, look());
+    let mut m = recorded(LIVE, look());
     for (agent, doing, branch) in
         [("acme/builder", "♻️♻️ ship ⚠️ ❤️", "修正/表示崩れ"), ("lumen/docs", "👩‍💻 👨‍👩‍👧 🇩🇪 1️⃣", "é/ñ̃/ज़")]
     {
-        let owner = agent.split('/').next().unwrap();
-        let pulse = json!({"agent_id": agent, "owner": owner, "project": "website-v2", "availability": "working",
-            "doing": doing, "task_id": null, "branch": branch, "files": [], "last_decision": null,
-            "updated_at": LIVE});
-        let frame = json!({"type": "pulse", "seq": 50, "at": LIVE, "pulse": pulse});
-        let heard = json!({"at": LIVE, "news": "event", "frame": frame});
-        update::heard(&mut m, serde_json::from_value::<Heard>(heard).unwrap());
+        report(&mut m, LIVE, &pulse(agent, LIVE, &json!({"doing": doing, "branch": branch})));
     }
     for keys in ["", "g", "\r", "\u{1b}2", "4"] {
         press(&mut m, keys);

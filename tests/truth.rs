@@ -5,40 +5,26 @@
 mod screen;
 
 use chrono::TimeDelta;
-use prickle::picture::{Heard, Picture};
-use prickle::tui::keys::Keys;
-use prickle::tui::model::{Model, Pane, View, Watch};
+use prickle::tui::model::{Model, Pane, View};
 use prickle::tui::{update, view};
-use prickle::wire::Time;
-use prickle::written::Remapped;
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 use serde_json::{Value, json};
 
-use screen::{LIVE, OFFLINE, draw, look, model, press, text};
+use screen::pulses::{self, LIVE, time};
+use screen::{ACME, OFFLINE, draw, look, press, recorded, remapped, report, text};
 
-fn hear(m: &mut Model, mut news: Value) {
-    news["at"] = LIVE.into();
-    update::heard(m, serde_json::from_value::<Heard>(news).unwrap());
+fn hear(m: &mut Model, news: Value) {
+    screen::hear(m, LIVE, news);
 }
 
 fn pulse(id: &str, more: &Value) -> Value {
-    let mut pulse = json!({"agent_id": id, "owner": id.split('/').next(), "project": "website-v2",
-        "availability": "working", "doing": "x", "task_id": null, "branch": null, "files": [],
-        "last_decision": null, "updated_at": "2026-11-30T14:30:00Z"});
-    for (name, value) in more.as_object().unwrap() {
-        pulse[name] = value.clone();
-    }
-    pulse
+    pulses::with(pulses::pulse(id, "2026-11-30T14:30:00Z", &json!({"doing": "x"})), more)
 }
 
 /// A room that was found so, without a history, watched by acme.
 fn room(pulses: &[Value]) -> Model {
-    let watch = Watch::Still(LIVE.parse().unwrap());
-    let owner = Some("acme".to_owned());
-    let mut m = Model::new(Picture::new("website-v2"), "http://127.0.0.1:7766".into(), owner, watch, look());
-    hear(&mut m, json!({"news": "live", "epoch": "e", "seq": 1, "server_time": LIVE, "resumed": false}));
-    hear(&mut m, json!({"news": "snapshot", "seq": 1, "pulses": pulses}));
+    let mut m = screen::room(LIVE, ACME, pulses);
     hear(&mut m, json!({"news": "recent", "events": []}));
     draw(&mut m, 120, 32);
     m
@@ -98,7 +84,7 @@ fn very_many_seen_at_once_are_counted_once_each() {
     assert!(header(&mut m).contains(" working · 60 seen"), "{}", header(&mut m));
     // One of them says something else: that clash is over, and no longer among those.
     let other = pulse("lumen/a07", &json!({"updated_at": LIVE, "doing": "y"}));
-    hear(&mut m, json!({"news": "event", "frame": {"type": "pulse", "seq": 2, "at": LIVE, "pulse": other}}));
+    report(&mut m, LIVE, &other);
     assert!(header(&mut m).contains(" working · 59 seen"), "{}", header(&mut m));
     press(&mut m, "x");
     assert!(header(&mut m).contains("≠ 59 clashes"), "{}", header(&mut m));
@@ -130,8 +116,7 @@ fn the_banner_covers_nothing_of_an_empty_page() {
     let mut m = room(&[]);
     for id in ["lumen/a", "orbit/b", "nadir/c"] {
         let says = pulse(id, &failed("codex_service"));
-        let frame = json!({"type": "pulse", "seq": 2, "at": LIVE, "pulse": says});
-        hear(&mut m, json!({"news": "event", "frame": frame}));
+        report(&mut m, LIVE, &says);
     }
     press(&mut m, "2");
     for (columns, rows) in [(120, 32), (80, 24), (38, 20)] {
@@ -145,12 +130,12 @@ fn the_banner_covers_nothing_of_an_empty_page() {
 
 #[test]
 fn a_frozen_picture_says_so_whatever_else_it_is() {
-    let mut m = model(LIVE, look());
+    let mut m = recorded(LIVE, look());
     m.replay = true;
     press(&mut m, "f");
     assert!(header(&mut m).ends_with("FROZEN · nothing new"), "{}", header(&mut m));
     assert!(text(&mut m, 120, 32).lines().last().unwrap().starts_with(" f go on"));
-    let mut m = model(OFFLINE, look());
+    let mut m = recorded(OFFLINE, look());
     press(&mut m, "f");
     let frozen = header(&mut m);
     assert!(frozen.contains("offline (connection refused)") && !frozen.contains("retry in"), "{frozen}");
@@ -160,17 +145,17 @@ fn a_frozen_picture_says_so_whatever_else_it_is() {
 
 #[test]
 fn other_keys_are_named_wherever_a_key_is() {
-    let remapped =
-        [("back", "b"), ("open", "o"), ("pane", "w"), ("down", "d"), ("copy", "c"), ("group", "u")];
-    let remapped = remapped.map(|(action, key)| Remapped {
-        action: action.to_owned(),
-        keys: vec![(key.to_owned(), String::new())],
-        place: String::new(),
-    });
-    let keys = Keys::with(&remapped).unwrap();
+    let keys = remapped(&[
+        ("back", "b"),
+        ("open", "o"),
+        ("pane", "w"),
+        ("down", "d"),
+        ("copy", "c"),
+        ("group", "u"),
+    ]);
     for view in ["", "2", "4"] {
         for open in ["", "o", "w"] {
-            let mut m = model(LIVE, look());
+            let mut m = recorded(LIVE, look());
             m.keys = keys.clone();
             for (columns, rows) in [(120, 14), (80, 24), (38, 20)] {
                 draw(&mut m, columns, rows);
@@ -198,7 +183,7 @@ fn a_shell_command_holds_nothing_of_others() {
 
 #[test]
 fn an_agent_is_marked_as_seen_wherever_it_was_opened() {
-    let mut m = model(LIVE, look());
+    let mut m = recorded(LIVE, look());
     draw(&mut m, 120, 32);
     press(&mut m, "4\r");
     // Down its history until it is the agent's turn.
@@ -209,6 +194,5 @@ fn an_agent_is_marked_as_seen_wherever_it_was_opened() {
     assert!(text(&mut m, 120, 32).contains("x seen"));
     press(&mut m, "x");
     assert!(header(&mut m).contains("! 1 failed") && header(&mut m).contains("1 seen"), "{}", header(&mut m));
-    let now: Time = LIVE.parse().unwrap();
-    assert_eq!(m.seen.standing(&m.picture, now), (1, 0));
+    assert_eq!(m.seen.standing(&m.picture, time(LIVE)), (1, 0));
 }

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
 use std::sync::Arc;
 
 use super::index::{Index, Keys};
-use super::{Act, Claims, Conflict, ENDED_FOR, Ended, FILES_COUNT_FOR, How, Level, NAMED_MAX, between};
+use super::{Act, Claims, Conflict, ENDED_FOR, Ended, How, Level, NAMED_MAX, between, files_count_until};
 use crate::pattern::Pattern;
 use crate::wire::Time;
 use crate::wire::id::AgentId;
@@ -54,7 +54,7 @@ pub struct Radar {
     crowded: bool,
     /// How many there are of each level.
     counts: Counts,
-    /// How often something has changed.
+    /// How often something of the conflicts has changed.
     version: u64,
 }
 
@@ -115,7 +115,7 @@ impl Radar {
         self.counts[level as usize]
     }
 
-    /// Another number whenever something has changed, for who keeps what was made of the conflicts.
+    /// Another number whenever something of them has changed, for who keeps what was made of the conflicts.
     pub fn version(&self) -> u64 {
         self.version
     }
@@ -245,7 +245,7 @@ impl Radar {
 
     /// An agent says again what it said, and where: only its pulse is newer.
     fn renew(&mut self, slot: u32, claims: Claims, now: Time) {
-        self.version += 1;
+        self.version += u64::from(self.of.contains_key(&slot));
         for key in self.of.get(&slot).into_iter().flat_map(|own| &own.keys) {
             if let Some(conflict) = self.conflicts.get_mut(key).map(Arc::make_mut) {
                 let party = if *conflict.first.id() == claims.pulse.agent_id {
@@ -301,9 +301,10 @@ impl Radar {
                 self.ends.remove(&(at, slot));
             }
         }
-        self.version += 1;
+        let own = self.of.remove(&slot);
+        self.version += u64::from(own.is_some());
         let mut found = BTreeMap::new();
-        for key in self.of.remove(&slot).unwrap_or_default().keys {
+        for key in own.unwrap_or_default().keys {
             let Some(conflict) = self.conflicts.remove(&key) else { continue };
             let other = if key.0 == slot { key.1 } else { key.0 };
             if let Some(theirs) = self.of.get_mut(&other) {
@@ -321,13 +322,13 @@ impl Radar {
 
     /// Enters an agent that is not in, with its conflicts.
     fn enter(&mut self, claims: Claims, keys: Keys, now: Time) -> u32 {
-        self.version += 1;
         let slot = self.slot(&claims.pulse.agent_id);
         'near: for other in self.index.near(&keys) {
             let Some((theirs, _)) = &self.agents[other as usize] else { continue };
             for conflict in between(&claims, theirs) {
                 if self.conflicts.len() >= CONFLICTS_MAX {
                     self.crowded = true;
+                    self.version += 1;
                     break 'near;
                 }
                 let of = |id: &AgentId| if *id == claims.pulse.agent_id { slot } else { other };
@@ -341,6 +342,7 @@ impl Radar {
                     own.counts[level] += 1;
                 }
                 self.conflicts.insert(key, Arc::new(conflict));
+                self.version += 1;
             }
         }
         self.index.enter(slot, &keys);
@@ -403,7 +405,7 @@ fn claims(pulse: &Arc<Pulse>, was: Option<&(Claims, Keys)>, now: Time) -> Claims
     });
     let absent =
         matches!(pulse.availability, Availability::Asleep | Availability::Away | Availability::Offline);
-    let count = !absent && !pulse.files.is_empty() && now < pulse.updated_at + FILES_COUNT_FOR;
+    let count = !absent && !pulse.files.is_empty() && now < files_count_until(pulse);
     let was_files = was.filter(|(was, _)| was.pulse.files == pulse.files);
     let files = count.then(|| was_files.and_then(|(was, _)| was.files).unwrap_or(said));
     Claims { pulse: Arc::clone(pulse), intent, files }
@@ -432,7 +434,7 @@ fn same(old: &Intent, new: &Intent) -> bool {
 
 /// When something of a pulse runs out.
 fn ends(pulse: &Pulse) -> impl Iterator<Item = Time> {
-    let files = (!pulse.files.is_empty()).then(|| pulse.updated_at + FILES_COUNT_FOR);
+    let files = (!pulse.files.is_empty()).then(|| files_count_until(pulse));
     pulse.intent.iter().map(|intent| intent.expires_at).chain(files)
 }
 

@@ -7,9 +7,9 @@ use std::sync::Arc;
 use chrono::TimeDelta;
 
 use super::ages::Ages;
-use crate::wire::Time;
 use crate::wire::id::AgentId;
 use crate::wire::pulse::{Availability, Pulse};
+use crate::wire::{self, Time};
 
 /// `working` and `online` older than this are no longer taken at their word, unless a setting says otherwise.
 pub const STALE_AFTER: TimeDelta = TimeDelta::minutes(15);
@@ -54,16 +54,26 @@ impl Agent {
     pub(super) fn claim(&self, now: Time, stale_after: TimeDelta) -> Claim<'_> {
         let availability = &self.pulse.availability;
         let age = (now - self.pulse.updated_at).max(TimeDelta::zero());
-        let [limit, idle_limit] = limits(stale_after);
-        let stale = match availability {
-            Availability::Working | Availability::Online => age >= limit,
-            Availability::Idle => age >= idle_limit,
-            _ => false,
-        };
+        let stale = self.limit(stale_after).is_some_and(|limit| age >= limit);
         let absent =
             matches!(availability, Availability::Asleep | Availability::Away | Availability::Offline);
         let past = stale || (!absent && self.has_failed_since());
         Claim { availability, age, stale, past, absent }
+    }
+
+    /// When the claim gets old; `None`: never.
+    pub(super) fn gets_old(&self, stale_after: TimeDelta) -> Option<Time> {
+        self.limit(stale_after).map(|limit| wire::later(self.pulse.updated_at, limit))
+    }
+
+    /// The age from which on the claim is old.
+    fn limit(&self, stale_after: TimeDelta) -> Option<TimeDelta> {
+        let [limit, idle_limit] = limits(stale_after);
+        match self.pulse.availability {
+            Availability::Working | Availability::Online => Some(limit),
+            Availability::Idle => Some(idle_limit),
+            _ => None,
+        }
     }
 
     /// Whether it is known that it failed after it made its claim.

@@ -229,8 +229,8 @@ impl Log {
 /// Whether it is a report that repeats the agent's last one.
 fn is_alike(happening: &Happening) -> bool {
     match happening {
-        Happening::Reported { before: Some(before), after, .. } => {
-            change::between(Some(before), after).is_empty()
+        Happening::Reported { before: Some(before), after, at } => {
+            change::between(Some(before), after, Some(*at)).is_empty()
         }
         _ => false,
     }

@@ -79,14 +79,13 @@ impl Plain {
                 let pulses: Vec<Pulse> = self.picture.agents().map(|(_, a)| (*a.pulse).clone()).collect();
                 for pulse in pulses {
                     let before = old.agent(&pulse.agent_id).map(|a| (*a.pulse).clone());
-                    self.report(before.as_ref(), &pulse, None, &mut said);
+                    self.report(before.as_ref(), &pulse, None, now, &mut said);
                 }
                 let gone = old.agents().filter(|(id, _)| self.picture.agent(id).is_none());
                 said.extend(gone.map(|(id, _)| format!("{} left the room.", shown::line(id.as_str()))));
             }
             (News::Event { frame: Frame::Pulse { at, pulse, .. } }, _) => {
-                let late = (now - *at > LATE).then_some(*at);
-                self.report(event.flatten().as_ref(), pulse, late, &mut said);
+                self.report(event.flatten().as_ref(), pulse, Some(*at), now, &mut said);
             }
             (News::Event { frame: Frame::Gone { agent_id, .. } }, _) => {
                 said.push(format!("{} left the room.", shown::line(agent_id.as_str())));
@@ -240,14 +239,22 @@ impl Plain {
     }
 
     /// What a new pulse says that the last did not, a line for each thing that stands alone; with its time where
-    /// it is told `late`.
-    fn report(&self, before: Option<&Pulse>, after: &Pulse, late: Option<Time>, said: &mut Vec<String>) {
+    /// `now` it is late. `at`: when it was reported; a picture does not say.
+    fn report(
+        &self,
+        before: Option<&Pulse>,
+        after: &Pulse,
+        at: Option<Time>,
+        now: Time,
+        said: &mut Vec<String>,
+    ) {
+        let late = at.filter(|at| now - *at > LATE);
         let id = shown::line(after.agent_id.as_str());
         let told = |what: &str| late.map_or(String::new(), |at| format!(" {what} {}.", self.zone.second(at)));
         let (so, then) = (told("It said so at"), told("That was at"));
         let mut state = false;
         let mut extra = String::new();
-        for change in change::between(before, after) {
+        for change in change::between(before, after, at) {
             match change {
                 Change::Failed(failure) => {
                     said.push(self.failed(&after.agent_id, &after.owner, failure, late));
@@ -335,11 +342,16 @@ pub fn once(picture: &Picture, local: Time) -> String {
     let counts = picture.counts(now);
     let stale = if counts.stale > 0 { format!(", {} stale", counts.stale) } else { String::new() };
     let failed = if counts.failed > 0 { format!("{} failed, ", counts.failed) } else { String::new() };
+    let clashes = match picture.count_of(Level::Clash) {
+        0 => String::new(),
+        1 => "1 clash, ".into(),
+        clashes => format!("{clashes} clashes, "),
+    };
     let heard = picture.heard_until();
     let old = heard.map_or(String::new(), |at| format!(" as of {}", Zone::Local.moment(at, now)));
     let state = match counts.agents {
         0 => "nobody is in it yet".into(),
-        agents => format!("{failed}{} of {agents} working{stale}", counts.working),
+        agents => format!("{failed}{clashes}{} of {agents} working{stale}", counts.working),
     };
     let mut out = format!("{}{old}: {state}\n", shown::line(&picture.project));
     let rows: Vec<[String; 3]> = picture
@@ -356,7 +368,11 @@ pub fn once(picture: &Picture, local: Time) -> String {
     let wide = |column: usize| rows.iter().map(|row| shown::width(&row[column])).max().unwrap_or(0);
     let (first, second) = (wide(0), wide(1));
     for ([id, claim, told], (_, agent)) in rows.iter().zip(picture.agents()) {
-        let mark = if agent.pulse.run_failure.is_some() { "!" } else { " " };
+        let mark = match picture.in_the_way(&agent.pulse.agent_id, now) {
+            _ if agent.pulse.run_failure.is_some() => "!",
+            Some(level @ (Level::Clash | Level::Risk)) => warning::mark(level),
+            Some(Level::Note) | None => " ",
+        };
         let gap = |text: &str, columns: usize| " ".repeat(columns - shown::width(text));
         let line = format!("{mark} {id}{}  {claim}{}  {told}", gap(id, first), gap(claim, second));
         out.push_str(line.trim_end());
@@ -412,12 +428,10 @@ mod tests {
                 "14:30:40 Failed: lumen/fixer, Codex is signed out. lumen must sign in to Codex."
             ]
         );
-        let now = pulse(
-            "14:31:10",
-            &json!({"doing": "Fixing\nthe loop", "branch": "fix/login", "run_failure":
+        let more = json!({"doing": "Fixing\nthe loop", "branch": "fix/login", "run_failure":
             {"class": "auth", "step": "codex_sign_in"}, "intent": {"kind": "change", "paths": ["src/a.rs"],
-            "areas": ["auth"], "expires_at": "2026-11-30T15:01:10Z"}}),
-        );
+            "areas": ["auth"], "expires_at": "2026-11-30T15:01:10Z"}});
+        let now = pulse("14:31:10", &more);
         assert_eq!(
             tell(&mut p, "14:31:10", event("14:31:10", 8, &now)),
             [
@@ -425,7 +439,16 @@ mod tests {
                 "14:31:10 lumen/fixer is working: Fixing·the loop. Branch fix/login."
             ]
         );
-        assert!(tell(&mut p, "14:31:20", event("14:31:20", 9, &now)).is_empty(), "nothing new, nothing said");
+        let again = pulse("14:31:20", &more);
+        assert!(
+            tell(&mut p, "14:31:20", event("14:31:20", 9, &again)).is_empty(),
+            "nothing new, nothing said"
+        );
+        assert_eq!(
+            tell(&mut p, "14:31:30", event("14:31:30", 10, &again)),
+            ["14:31:30 Failed: lumen/fixer, Codex is signed out. lumen must sign in to Codex."],
+            "by its runner: once more"
+        );
         let lost = |ms: u64| json!({"news": "lost", "why": "connection refused", "retry_in": ms});
         assert_eq!(
             tell(&mut p, "14:33:20", lost(500)),
@@ -433,7 +456,7 @@ mod tests {
         );
         assert!(tell(&mut p, "14:33:21", lost(1000)).is_empty());
         assert_eq!(
-            tell(&mut p, "14:34:02", live("14:34:02", true, 10)),
+            tell(&mut p, "14:34:02", live("14:34:02", true, 11)),
             ["14:34:02 Live again after 42 seconds. 1 change caught up with."]
         );
         let idle = pulse(
@@ -441,7 +464,7 @@ mod tests {
             &json!({"availability": "idle", "doing": "Fixing\nthe loop", "branch": "fix/login"}),
         );
         assert_eq!(
-            tell(&mut p, "14:34:02", event("14:33:31", 10, &idle)),
+            tell(&mut p, "14:34:02", event("14:33:31", 11, &idle)),
             [
                 "14:34:02 lumen/fixer runs again. The failure was cleared. That was at 14:33:31.",
                 "14:34:02 lumen/fixer has withdrawn its intent. It said so at 14:33:31.",
@@ -606,5 +629,39 @@ mod tests {
         let first =
             tell(&mut p, "14:32:00", json!({"news": "snapshot", "seq": 8, "pulses": [remove, change]}));
         assert_eq!(first[1], format!("14:32:00 {clash}"));
+    }
+
+    #[test]
+    fn one_look_shows_who_would_undo_whom() {
+        let mut picture = Picture::new("website-v2");
+        let at: Time = "2026-11-30T14:01:00Z".parse().unwrap();
+        let heard = |news: Value| {
+            let mut news = news;
+            news["at"] = json!(at);
+            serde_json::from_value::<Heard>(news).unwrap()
+        };
+        let says = |id: &str, intent: Value| {
+            let mut pulse = json!({"agent_id": id, "owner": id.split('/').next(), "project": "website-v2",
+                "availability": "working", "doing": "x", "task_id": null, "branch": null, "files": [],
+                "last_decision": null, "updated_at": "2026-11-30T14:00:00Z"});
+            pulse["intent"] = intent;
+            pulse
+        };
+        let intends = |kind: &str, path: &str| json!({"kind": kind, "paths": [path], "areas": [], "expires_at": "2026-11-30T15:00:00Z"});
+        picture.apply(heard(
+            json!({"news": "live", "epoch": "e", "seq": 1, "server_time": at, "resumed": false}),
+        ));
+        let pulses = [
+            says("acme/a", intends("remove", "src/**")),
+            says("acme/b", intends("migrate", "docs/**")),
+            says("lumen/c", intends("change", "src/a.rs")),
+            says("lumen/d", intends("change", "docs/b.md")),
+            says("lumen/e", intends("change", "x")),
+        ];
+        picture.apply(heard(json!({"news": "snapshot", "seq": 1, "pulses": pulses})));
+        let told = once(&picture, at);
+        let marks: Vec<&str> = told.lines().skip(1).map(|line| line.split(' ').next().unwrap()).collect();
+        assert_eq!(marks, ["≠", "~", "≠", "~", ""], "{told}");
+        assert!(told.starts_with("website-v2: 1 clash, 5 of 5 working\n"), "{told}");
     }
 }

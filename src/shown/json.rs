@@ -2,6 +2,8 @@
 
 use std::fmt::Write;
 
+use super::ignorable;
+
 /// `text`, which is JSON, as one line with the same value: characters that could move a cursor, turn the
 /// direction of writing or stand unseen are written as JSON escapes, and line ends between values as spaces.
 /// In JSON such characters can stand only within strings, so that nothing else changes.
@@ -26,12 +28,7 @@ pub fn json(text: &str) -> String {
 
 /// Controls (7- and 8-bit), and characters that are never seen themselves but change how others are.
 fn hidden(c: char) -> bool {
-    c.is_control()
-        || matches!(c,
-            '\u{ad}' | '\u{34f}' | '\u{61c}' | '\u{115f}' | '\u{1160}' | '\u{17b4}' | '\u{17b5}' | '\u{180b}'..='\u{180f}'
-            | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{2800}' | '\u{3164}'
-            | '\u{fe00}'..='\u{fe0f}' | '\u{feff}' | '\u{ffa0}' | '\u{fff0}'..='\u{fffb}'
-            | '\u{1bca0}'..='\u{1bca3}' | '\u{1d173}'..='\u{1d17a}' | '\u{e0000}'..='\u{e0fff}')
+    c.is_control() || ignorable(c)
 }
 
 #[cfg(test)]

@@ -6,8 +6,8 @@ use std::sync::Arc;
 
 use super::model::Model;
 use crate::conflict::{Act, Conflict, ENDED_FOR, Ended, Group, Level, grouped};
-use crate::wire::Time;
 use crate::wire::id::AgentId;
+use crate::wire::{Time, later};
 
 /// What a row is about. It stays the same however the rows move.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
@@ -235,7 +235,8 @@ impl Rows {
             .filter(|ended| filter.is_empty() || filter.matches_conflict(model, &ended.conflict))
             .collect();
         let ends = conflicts.iter().map(|conflict| conflict.until());
-        let until = ends.chain(ended.iter().map(|ended| ended.at + ENDED_FOR)).filter(|at| *at > now).min();
+        let until =
+            ends.chain(ended.iter().map(|ended| later(ended.at, ENDED_FOR))).filter(|at| *at > now).min();
         let mut rows = Vec::with_capacity(conflicts.len() + ended.len());
         for group in grouped(&conflicts) {
             self.enter(&mut rows, group.around, group.conflicts.into_iter().map(Row::one).collect());

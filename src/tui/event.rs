@@ -4,10 +4,9 @@ use serde_json::{Value, json};
 
 use super::model::Model;
 use crate::conflict::{Conflict, Party};
-use crate::picture::{Agent, Entry, Happening};
+use crate::picture::{Agent, Entry, Happening, Since};
 use crate::warning;
 use crate::wire::id::AgentId;
-use crate::wire::pulse::Pulse;
 
 /// What the Activity lists, the newest first: all that the filter lets through.
 pub fn listed(model: &Model) -> impl Iterator<Item = &Entry> {
@@ -24,8 +23,9 @@ fn matches(model: &Model, happening: &Happening) -> bool {
         }
         Happening::Clash { clash, .. } => filter.matches_conflict(model, clash),
         Happening::ClashOver(ended) => filter.matches_conflict(model, &ended.conflict),
+        Happening::Gone { agent_id, .. } => filter.matches_gone(agent_id),
         Happening::Outage { .. } => true,
-        Happening::Gone { .. } | Happening::Unknown { .. } | Happening::Clock { .. } => false,
+        Happening::Unknown { .. } | Happening::Clock { .. } => false,
     }
 }
 
@@ -56,23 +56,14 @@ pub fn is_selectable(entry: &Entry) -> bool {
 /// Whether an event began a failure or a clash that is still the watcher's to mend.
 pub fn stands(model: &Model, happening: &Happening) -> bool {
     match happening {
-        Happening::Reported { before, after, .. } => {
-            let failure = |pulse: &Pulse| pulse.run_failure.clone();
-            let began = before.as_deref().and_then(failure) != after.run_failure;
-            let agent = model.picture.agent(&after.agent_id);
-            began
-                && after.run_failure.is_some()
-                && agent.is_some_and(|agent| {
-                    agent.pulse.run_failure == after.run_failure && model.fails(agent) && model.is_mine(agent)
-                })
-        }
+        Happening::Reported { at, after, .. } => model.picture.agent(&after.agent_id).is_some_and(|agent| {
+            let began = agent.pulse.run_failure == after.run_failure && agent.failed == Some(Since::At(*at));
+            began && model.fails(agent) && model.is_mine(agent)
+        }),
         Happening::Clash { clash, .. } => {
             let mine = model.owner.as_deref().is_none_or(|me| clash.concerns(me));
-            let same = |now: &Conflict| {
-                now.level == clash.level && now.parties().map(Party::id) == clash.parties().map(Party::id)
-            };
             let mut now = model.picture.conflicts_of(clash.first.id(), model.now());
-            mine && now.any(|now| same(now) && now.since == clash.since && !model.seen.clash(now))
+            mine && now.any(|now| now.which() == clash.which() && !model.seen.clash(now))
         }
         _ => false,
     }

@@ -5,7 +5,6 @@
 //! be found. Every text is a filter: a term that means nothing restricts nothing, and [`Filter::fault`] says so.
 
 use std::borrow::Cow;
-use std::sync::Arc;
 
 use unicode_normalization::UnicodeNormalization;
 
@@ -13,6 +12,7 @@ use super::model::Model;
 use crate::conflict::{Conflict, Level};
 use crate::pattern::{Overlap, Pattern};
 use crate::picture::Agent;
+use crate::wire::id::AgentId;
 use crate::wire::pulse::{Availability, Pulse};
 use crate::{hint, shown};
 
@@ -143,18 +143,31 @@ impl Filter {
 
     /// Whether an agent of the model's picture is let through.
     pub fn matches_agent(&self, model: &Model, agent: &Agent) -> bool {
-        self.terms.iter().all(|term| term.test.holds(model, agent) != term.inverted)
+        self.holds(model, &agent.pulse, Some(agent))
+    }
+
+    /// Whether what was said by an agent, which by now is so in the model's picture, is let through.
+    fn holds(&self, model: &Model, said: &Pulse, now: Option<&Agent>) -> bool {
+        self.terms.iter().all(|term| term.test.holds(model, said, now) != term.inverted)
     }
 }
 
 impl Filter {
-    /// Whether what an agent said at some time is let through; its state is the one of now.
-    pub fn matches_pulse(&self, model: &Model, pulse: &Arc<Pulse>) -> bool {
-        if self.is_empty() {
-            return true;
-        }
-        let failed = model.picture.agent(&pulse.agent_id).and_then(|agent| agent.failed);
-        self.matches_agent(model, &Agent { pulse: Arc::clone(pulse), failed })
+    /// Whether what an agent said at some time is let through. Its state is the one of now: an agent that has left
+    /// has none.
+    pub fn matches_pulse(&self, model: &Model, pulse: &Pulse) -> bool {
+        self.is_empty() || self.holds(model, pulse, model.picture.agent(&pulse.agent_id))
+    }
+
+    /// Whether the news that an agent has left is let through, of which only its name is known.
+    pub fn matches_gone(&self, id: &AgentId) -> bool {
+        let holds = |test: &Test| match test {
+            Test::Name(needle) => needle.is_in(id.name()),
+            Test::Owner(needle) => needle.is_in(id.owner()),
+            Test::Word(needle) => needle.is_in(id.as_str()),
+            Test::States(_) | Test::Branch(_) | Test::File(_) | Test::Files(..) | Test::Task(_) => false,
+        };
+        self.terms.iter().all(|term| holds(&term.test) != term.inverted)
     }
 
     /// Whether one of two that are, or were, in each other's way is let through.
@@ -164,8 +177,7 @@ impl Filter {
 }
 
 impl Test {
-    fn holds(&self, model: &Model, agent: &Agent) -> bool {
-        let pulse = &agent.pulse;
+    fn holds(&self, model: &Model, pulse: &Pulse, now: Option<&Agent>) -> bool {
         let id = &pulse.agent_id;
         let paths = || pulse.intent.iter().flat_map(|intent| &intent.paths);
         let areas = || pulse.intent.iter().flat_map(|intent| &intent.areas);
@@ -182,7 +194,9 @@ impl Test {
                     Overlap::May | Overlap::Yes => true,
                 })
             }
-            Self::States(states) => states.iter().any(|state| state.holds(model, agent)),
+            Self::States(states) => {
+                now.is_some_and(|agent| states.iter().any(|state| state.holds(model, agent)))
+            }
             Self::Word(needle) => {
                 let failure = pulse.run_failure.as_ref();
                 needle.is_in(id.as_str())

@@ -9,7 +9,7 @@ use std::ops::Range;
 
 use super::filter::Filter;
 use super::model::Model;
-use crate::picture::{Agent, IDLE_STALE_AFTER};
+use crate::picture::Agent;
 use crate::shown;
 use crate::wire::Time;
 use crate::wire::id::{AgentId, is_slug};
@@ -528,15 +528,9 @@ impl List {
     }
 }
 
-/// When what an agent claims gets old.
+/// When what an agent claims gets old, if it still does.
 fn gets_old(model: &Model, agent: &Agent) -> Option<Time> {
-    let stale = model.picture.stale_after;
-    let after = match agent.pulse.availability {
-        Availability::Working | Availability::Online => stale,
-        Availability::Idle => IDLE_STALE_AFTER.max(stale),
-        _ => return None,
-    };
-    Some(agent.pulse.updated_at + after).filter(|at| *at > model.now())
+    model.picture.gets_old(agent).filter(|at| *at > model.now())
 }
 
 /// A row of the list.

@@ -92,12 +92,36 @@ pub struct Hooks<'a, B> {
 /// Runs the screen until it is quit. `feed` is `None` for a picture that stands still.
 pub async fn run<B, I>(
     model: &mut Model,
+    feed: Option<&mut Feed>,
+    input: I,
+    signals: mpsc::Receiver<Signal>,
+    screen: &mut Screen<B>,
+    outside: &mut Outside,
+    mut hooks: Hooks<'_, B>,
+) -> io::Result<Ended>
+where
+    B: Backend,
+    io::Error: From<B::Error>,
+    I: Stream<Item = io::Result<Event>> + Unpin,
+{
+    let ended = watch(model, feed, input, signals, screen, outside, &mut hooks).await?;
+    let beside = outside.take();
+    if !beside.is_empty() && ended != Ended::Signal(1) {
+        // There was no picture any more for what was copied last to go out with.
+        (hooks.beside)(screen.backend_mut(), &beside)?;
+        screen.flush()?;
+    }
+    Ok(ended)
+}
+
+async fn watch<B, I>(
+    model: &mut Model,
     mut feed: Option<&mut Feed>,
     mut input: I,
     mut signals: mpsc::Receiver<Signal>,
     screen: &mut Screen<B>,
     outside: &mut Outside,
-    mut hooks: Hooks<'_, B>,
+    hooks: &mut Hooks<'_, B>,
 ) -> io::Result<Ended>
 where
     B: Backend,
@@ -220,5 +244,74 @@ async fn sleep(wait: Option<Duration>) {
     match wait {
         Some(wait) => tokio::time::sleep(wait).await,
         None => std::future::pending().await,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use std::io::Write;
+    use std::sync::{Arc, Mutex};
+
+    use chrono::{FixedOffset, TimeDelta};
+    use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
+    use futures_util::stream;
+    use ratatui::backend::CrosstermBackend;
+    use serde_json::json;
+
+    use super::model::{Look, Watch};
+    use super::outside::Wishes;
+    use super::theme::{Glyphs, Theme};
+    use super::*;
+    use crate::picture::Picture;
+    use crate::words::Zone;
+
+    #[derive(Clone, Default)]
+    struct Terminal(Arc<Mutex<Vec<u8>>>);
+
+    impl Write for Terminal {
+        fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+            self.0.lock().unwrap().write(bytes)
+        }
+
+        fn flush(&mut self) -> io::Result<()> {
+            Ok(())
+        }
+    }
+
+    #[tokio::test]
+    async fn what_was_copied_right_before_the_end_reaches_the_terminal() {
+        let utc = FixedOffset::east_opt(0).unwrap();
+        let look = Look { theme: Theme::mono(), glyphs: Glyphs::Ascii, layout: None, zone: Zone::Fixed(utc) };
+        let watch = Watch::Running(TimeDelta::zero());
+        let mut model = Model::new(Picture::new("site"), String::new(), None, watch, look);
+        let now = chrono::Utc::now();
+        let pulse = json!({"agent_id": "acme/a", "owner": "acme", "project": "site", "availability": "working",
+            "doing": "x", "task_id": null, "branch": null, "files": [], "last_decision": null,
+            "updated_at": now});
+        for mut news in [
+            json!({"news": "live", "epoch": "e", "seq": 1, "server_time": now, "resumed": false}),
+            json!({"news": "snapshot", "seq": 1, "pulses": [pulse]}),
+        ] {
+            news["at"] = json!(now);
+            update::heard(&mut model, serde_json::from_value(news).unwrap());
+        }
+        let terminal = Terminal::default();
+        let mut screen = Screen::new(CrosstermBackend::new(terminal.clone()));
+        let mut outside = Outside::new(Wishes::default(), None);
+        let hooks = Hooks {
+            size: Box::new(|| (80, 24)),
+            suspend: Box::new(|| Ok(true)),
+            beside: |backend: &mut CrosstermBackend<Terminal>, bytes| backend.write_all(bytes),
+            alone: Box::new(|_| {}),
+            retake: Box::new(|| Ok(())),
+        };
+        let key = |key| Ok(Event::Key(KeyEvent::new(KeyCode::Char(key), KeyModifiers::NONE)));
+        let (_open, signals) = mpsc::channel(1);
+        let input = stream::iter(['Y', 'q'].map(key));
+        let ended = run(&mut model, None, input, signals, &mut screen, &mut outside, hooks).await;
+        assert_eq!(ended.unwrap(), Ended::Quit);
+        let written = String::from_utf8(terminal.0.lock().unwrap().clone()).unwrap();
+        assert!(written.contains("\x1b]52;c;"), "{written:?}");
     }
 }

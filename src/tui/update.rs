@@ -249,6 +249,15 @@ fn needs_you(model: &mut Model, by: isize) {
     }
 }
 
+/// From `here` on the next of so many places for which this holds, or the one before; round at the ends.
+fn next_round(count: usize, here: usize, by: isize, holds: impl FnMut(&usize) -> bool) -> Option<usize> {
+    if by > 0 {
+        (here + 1..count).chain(0..count.min(here + 1)).find(holds)
+    } else {
+        (0..count.min(here)).rev().chain((here..count).rev()).find(holds)
+    }
+}
+
 /// Marks what is selected as seen, or no longer.
 fn mark_as_seen(model: &mut Model) {
     let now = model.now();

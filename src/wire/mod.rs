@@ -20,6 +20,12 @@ pub const LOCAL_ROOM: &str = "http://127.0.0.1:7766";
 /// A moment, always in UTC; on the wire RFC 3339.
 pub type Time = chrono::DateTime<chrono::Utc>;
 
+/// So much later than `time`, or the end of time: what others send may lie on it.
+pub fn later(time: Time, by: chrono::TimeDelta) -> Time {
+    let end = if by < chrono::TimeDelta::zero() { Time::MIN_UTC } else { Time::MAX_UTC };
+    time.checked_add_signed(by).unwrap_or(end)
+}
+
 /// Declares an enum of wire names that keeps a name it does not know.
 macro_rules! open_enum {
     ($(#[$doc:meta])* $name:ident { $($(#[$vdoc:meta])* $variant:ident = $text:literal),+ $(,)? }) => {

@@ -2,4 +2,6 @@
 #![allow(clippy::unwrap_used, clippy::expect_used)]
 
 mod patterns;
+#[path = "../common/pulses.rs"]
+mod pulses;
 mod undo;

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use chrono::TimeDelta;
 use prickle::conflict::{Act, Branches, Conflict, Ended, How, Level, Radar, Turn, grouped, level};
-use prickle::picture::{Entry, Happening, Heard, Picture};
+use prickle::picture::{Entry, Happening, Picture};
 use prickle::warning::{self, Tense};
 use prickle::wire::Time;
 use prickle::wire::pulse::{IntentKind, Pulse};
@@ -13,26 +13,9 @@ use prickle::words::Zone;
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
+use crate::pulses::{self, heard, said, time};
+
 const KINDS: [&str; 6] = ["add", "change", "remove", "rename", "revert", "migrate"];
-
-fn time(clock: &str) -> Time {
-    format!("2026-11-30T{clock}Z").parse().unwrap()
-}
-
-/// A pulse said at `at`; its intent, as `kind path path`, holds for half an hour.
-fn said(agent: &str, at: &str, intent: &str, files: &[&str]) -> Value {
-    let owner = agent.split('/').next().unwrap();
-    let mut value = json!({"agent_id": agent, "owner": owner, "project": "website-v2", "availability": "working",
-        "doing": "", "task_id": null, "branch": null, "files": files, "last_decision": null,
-        "updated_at": time(at)});
-    if let Some((kind, names)) = intent.split_once(' ') {
-        let (areas, paths): (Vec<&str>, Vec<&str>) = names.split(' ').partition(|name| name.starts_with('#'));
-        let areas: Vec<&str> = areas.iter().map(|area| &area[1..]).collect();
-        let ends = time(at) + TimeDelta::minutes(30);
-        value["intent"] = json!({"kind": kind, "paths": paths, "areas": areas, "expires_at": ends});
-    }
-    value
-}
 
 fn pulse(value: Value) -> Arc<Pulse> {
     Arc::new(serde_json::from_value(value).unwrap())
@@ -414,19 +397,12 @@ proptest! {
     }
 }
 
-fn heard(at: &str, mut news: Value) -> Heard {
-    news["at"] = json!(time(at));
-    serde_json::from_value(news).unwrap()
-}
-
 fn live(picture: &mut Picture, at: &str, seq: u64, resumed: bool) {
-    let news = json!({"news": "live", "epoch": "e", "seq": seq, "server_time": time(at), "resumed": resumed});
-    picture.apply(heard(at, news));
+    picture.apply(heard(at, pulses::live(at, seq, resumed)));
 }
 
 fn event(picture: &mut Picture, seq: u64, at: &str, pulse: &Value) {
-    let frame = json!({"type": "pulse", "seq": seq, "at": time(at), "pulse": pulse});
-    picture.apply(heard(at, json!({"news": "event", "frame": frame})));
+    picture.apply(heard(at, pulses::event(seq, at, pulse)));
 }
 
 /// What is told of clashes, `earlier` before the first look or since.
@@ -495,4 +471,30 @@ fn a_picture_tells_of_clashes_and_keeps_them_while_nothing_is_heard() {
     );
     p.apply(heard("14:52:00", json!({"news": "snapshot", "seq": 9, "pulses": pulses[..1]})));
     assert_eq!(told(&p, false)[4..], ["14:52:00 lumen/b left the room"]);
+}
+
+#[test]
+fn the_list_of_conflicts_is_another_only_where_one_of_them_is_touched() {
+    let mut radar = radar(
+        &[said("acme/a", "14:00:00", "remove a", &[]), said("lumen/b", "14:00:00", "change a", &[])],
+        "14:00:00",
+    );
+    let mut before = radar.version();
+    let mut touches = |radar: &Radar| radar.version() != std::mem::replace(&mut before, radar.version());
+    assert!(!touches(&radar));
+    radar.pulse(&pulse(said("orbit/c", "14:01:00", "", &["b"])), time("14:01:00"));
+    assert!(!touches(&radar), "somebody comes");
+    radar.pulse(&pulse(said("orbit/c", "14:02:00", "change b", &["b"])), time("14:02:00"));
+    radar.pulse(&pulse(said("orbit/c", "14:03:00", "change b", &["b"])), time("14:03:00"));
+    assert!(!touches(&radar), "nobody is there");
+    radar.pulse(&pulse(said("lumen/b", "14:04:00", "change a", &[])), time("14:04:00"));
+    assert!(touches(&radar), "it holds longer");
+    radar.pulse(&pulse(said("orbit/c", "14:05:00", "change a", &[])), time("14:05:00"));
+    assert!(touches(&radar), "one begins");
+    radar.gone(&"orbit/c".parse().unwrap(), time("14:06:00"));
+    assert!(touches(&radar), "one is over");
+    radar.pass(time("14:40:00"));
+    assert!(touches(&radar), "one runs out");
+    radar.gone(&"lumen/b".parse().unwrap(), time("14:41:00"));
+    assert!(!touches(&radar), "somebody leaves");
 }

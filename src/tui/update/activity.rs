@@ -34,18 +34,10 @@ pub fn step(model: &mut Model, by: isize) {
 /// ends. Whether there is one.
 pub fn needs_you(model: &mut Model, by: isize) -> bool {
     let events: Vec<&Entry> = event::listed(model).filter(|e| event::is_selectable(e)).collect();
-    if events.is_empty() {
-        return false;
-    }
     let chosen = event::chosen(model).map(|entry| entry.number);
     let here = events.iter().position(|e| Some(e.number) == chosen).unwrap_or(0);
     let stands = |place: &usize| event::stands(model, &events[*place].happening);
-    let next = if by > 0 {
-        (here + 1..events.len()).chain(0..=here).find(stands)
-    } else {
-        (0..here).rev().chain((here..events.len()).rev()).find(stands)
-    };
-    let Some(place) = next else { return false };
+    let Some(place) = super::next_round(events.len(), here, by, stands) else { return false };
     model.event = Some(events[place].number);
     true
 }

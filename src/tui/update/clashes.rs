@@ -22,17 +22,11 @@ fn select(model: &mut Model, place: usize) {
 
 /// Selects the next clash, or the one before, that is the watcher's to settle. Whether there is one.
 pub fn needs_you(model: &mut Model, by: isize) -> bool {
-    let rows = model.clashes.all().iter().enumerate();
+    let rows = model.clashes.all();
     // Who of many needs you is found on the row of all of them, or below it.
-    let rows = rows.filter(|(_, row)| !row.unfolded && model.row_needs_you(row));
-    let places: Vec<usize> = rows.map(|(place, _)| place).collect();
-    let here = model.clashes.place();
-    let next = if by > 0 {
-        places.iter().find(|place| **place > here).or(places.first())
-    } else {
-        places.iter().rev().find(|place| **place < here).or(places.last())
-    };
-    let Some(place) = next.copied() else { return false };
+    let needs_you = |place: &usize| !rows[*place].unfolded && model.row_needs_you(&rows[*place]);
+    let place = super::next_round(rows.len(), model.clashes.place(), by, needs_you);
+    let Some(place) = place else { return false };
     select(model, place);
     true
 }

@@ -80,15 +80,8 @@ fn select(model: &mut Model, place: usize) {
 /// Selects the next agent, or the one before, that needs the watcher.
 pub fn needs_you(model: &mut Model, by: isize) {
     let here = place_of(model).unwrap_or(0);
-    let standing = model.list.iter().enumerate();
-    let places: Vec<usize> =
-        standing.filter(|(_, (_, standing))| standing.needs_you).map(|(place, _)| place).collect();
-    let next = if by > 0 {
-        places.iter().find(|p| **p > here).or(places.first())
-    } else {
-        places.iter().rev().find(|p| **p < here).or(places.last())
-    };
-    if let Some(place) = next.copied() {
+    let needs_you = |place: &usize| model.list.at(*place).is_some_and(|(_, standing)| standing.needs_you);
+    if let Some(place) = super::next_round(model.list.len(), here, by, needs_you) {
         select(model, place);
     } else if let hidden @ 1.. = model.list.needing_hidden() {
         // A filter is not left behind somebody's back.

@@ -138,13 +138,20 @@ impl Block<'_> {
         }
         if let Happening::Outage { from, to, missed } = &self.entry.happening {
             let zone = model.look.zone;
-            let span = format!("{} to {} not connected", zone.near(*from, *to), zone.minute(*to));
+            let (began, ended) = (zone.near(*from, *to), zone.minute(*to));
+            // Within a minute the two say less than how long it took.
+            let when = if began == ended {
+                format!("{ended} for {}", words::span(*to - *from))
+            } else {
+                format!("{began} to {ended}")
+            };
+            let span = format!("{when} not connected");
             let caught = match missed {
                 Some(0) => format!("{span} · nothing missed"),
                 Some(missed) => format!("{span} · {} caught up with", words::count(*missed, "change")),
                 None => format!("{span} · then a new picture"),
             };
-            let brief = format!("{} to {} offline", zone.near(*from, *to), zone.minute(*to));
+            let brief = format!("{when} offline");
             out.push(rule(model, shape, &[&caught, &span, &brief]));
             return out;
         }
@@ -195,8 +202,8 @@ fn tell(model: &Model, happening: &Happening) -> Told {
         style: theme.text,
     };
     match happening {
-        Happening::Reported { before, after, .. } => {
-            let changes = change::between(before.as_deref(), after);
+        Happening::Reported { before, after, at } => {
+            let changes = change::between(before.as_deref(), after, Some(*at));
             let told = plain(after.agent_id.as_str(), &words::changes(&changes));
             let (mark, accent) = match changes.first() {
                 Some(Change::Failed(_)) => ("!", theme.error),

@@ -5,7 +5,7 @@ use ratatui::text::{Line, Span};
 
 use super::failure::{self, Room};
 use super::paint::Canvas;
-use super::{Parts, activity, as_of, at_edge, claim, copies, field, key, lasts, text};
+use super::{Parts, activity, at_edge, claim, copies, field, lasts, pane, text};
 use crate::conflict::{Conflict, Level};
 use crate::picture::{Agent, Happening};
 use crate::tui::event;
@@ -30,40 +30,10 @@ pub fn draw(canvas: &mut Canvas<'_>, model: &Model, parts: &Parts) {
     let theme = &model.look.theme;
     let focus = if model.pane == Pane::List { theme.muted } else { theme.focus };
     let name = Line::from(Span::styled(text(model, id.as_str()), focus));
-    let old = as_of(model);
-    let right = match (model.pane, model.layout()) {
-        _ if !old.is_empty() => old.trim_start().to_owned(),
-        (Pane::Open, _) => key(model, Action::Back).map_or_else(String::new, |key| format!("{key} back")),
-        (_, Layout::Stacked) => claim(model, agent),
-        _ => String::new(),
-    };
-    if model.layout() == Layout::Columns && model.pane != Pane::Open {
-        let (corner, rest) = split(parts.detail_title);
-        canvas.line(corner, 0, &Line::from(Span::styled("┬", theme.border)));
-        canvas.rule(rest, 0, &name, &Line::from(Span::styled(right, theme.muted)));
-        for row in 0..area.height {
-            let edge = Rect { x: area.x - 1, width: 1, ..area };
-            canvas.line(edge, row, &Line::from(Span::styled("│", theme.border)));
-        }
-    } else {
-        canvas.rule(parts.detail_title, 0, &name, &Line::from(Span::styled(right, theme.muted)));
-    }
-    let lines = lines(model, area);
-    let top = model.detail_top.min(lines.len().saturating_sub(usize::from(area.height)));
-    canvas.lines(area, &lines, top);
-    let hidden = lines.len().saturating_sub(top + usize::from(area.height));
-    if hidden > 0 && area.height > 1 {
-        let last = Rect { y: area.bottom() - 1, height: 1, ..area };
-        canvas.clear(last);
-        let action = if model.pane == Pane::List { Action::Open } else { Action::Down };
-        let key = key(model, action).map_or_else(String::new, |key| format!(" · {key}"));
-        let more = format!(" … {} more{key}", hidden + 1);
-        canvas.line(last, 0, &Line::from(Span::styled(more, theme.muted)));
-    }
-}
-
-fn split(area: Rect) -> (Rect, Rect) {
-    (Rect { width: 1, ..area }, Rect { x: area.x + 1, width: area.width.saturating_sub(1), ..area })
+    let aside = if model.layout() == Layout::Stacked { claim(model, agent) } else { String::new() };
+    pane::frame(canvas, model, parts, &name, aside);
+    let on = if model.pane == Pane::List { Action::Open } else { Action::Down };
+    pane::body(canvas, model, area, &lines(model, area), on);
 }
 
 /// The detail's lines at a width.

@@ -4,7 +4,7 @@ use ratatui::layout::Rect;
 use ratatui::text::{Line, Span};
 
 use super::paint::Canvas;
-use super::{Parts, as_of, claim, lasts, mark, pad, text};
+use super::{Parts, as_of, claim, filtered, lasts, mark, pad, text};
 use crate::picture::Agent;
 use crate::tui::keys::Action;
 use crate::tui::list::{Grouping, Heading, Order, Row, Rows};
@@ -116,10 +116,7 @@ fn beyond(model: &Model, rows: &Rows<'_>, top: usize, height: u16) -> String {
 
 /// ` · s:working · by last report`: which agents, in which order, where it is not the usual one.
 fn asked_for(model: &Model) -> String {
-    let mut said = String::new();
-    if !model.list.filter().is_empty() {
-        said.push_str(&format!(" · {}", text(model, model.list.filter().text())));
-    }
+    let mut said = filtered(model);
     let (order, reversed) = model.list.order();
     if order != Order::default() || reversed {
         said.push_str(&format!(" · {}{}", order.words(), if reversed { ", reversed" } else { "" }));

@@ -9,12 +9,13 @@ use ratatui::style::Style;
 use ratatui::text::{Line, Span};
 
 use super::paint::Canvas;
-use super::{Parts, as_of, filtered, key, nothing_matches, text};
-use crate::conflict::{ENDED_FOR, FILES_COUNT_FOR, Level};
+use super::pane;
+use super::{Parts, as_of, filtered, nothing_matches, text};
+use crate::conflict::{ENDED_FOR, FILES_COUNT_FOR, Level, files_count_until};
 use crate::shown;
 use crate::tui::clashes::Row;
 use crate::tui::keys::Action;
-use crate::tui::model::{Layout, Model, Pane};
+use crate::tui::model::{Model, Pane};
 use crate::warning::{self, Tense};
 use crate::words;
 
@@ -169,42 +170,13 @@ fn whole(canvas: &mut Canvas<'_>, model: &Model, parts: &Parts) {
         Span::styled(format!(" {} ", warning::mark(row.conflict.level)), mark_style(model, row)),
         Span::styled(other, focus),
     ]);
-    let old = as_of(model);
-    let right = match model.pane {
-        _ if !old.is_empty() => old.trim_start().to_owned(),
-        Pane::Open => key(model, Action::Back).map_or_else(String::new, |key| format!("{key} back")),
-        Pane::List | Pane::Detail => String::new(),
+    pane::frame(canvas, model, parts, &title, String::new());
+    let on = match (model.pane, &row.around) {
+        (Pane::List, None) => Action::Open,
+        (Pane::List, Some(_)) => Action::OtherPane,
+        (Pane::Detail | Pane::Open, _) => Action::Down,
     };
-    let right = Line::from(Span::styled(right, theme.muted));
-    if model.layout() == Layout::Columns && model.pane != Pane::Open {
-        let title_area = parts.detail_title;
-        let corner = Rect { width: title_area.width.min(1), ..title_area };
-        let rest = Rect { x: title_area.x + 1, width: title_area.width.saturating_sub(1), ..title_area };
-        canvas.line(corner, 0, &Line::from(Span::styled("┬", theme.border)));
-        canvas.rule(rest, 0, &title, &right);
-        for y in 0..area.height {
-            let edge = Rect { x: area.x - 1, width: 1, ..area };
-            canvas.line(edge, y, &Line::from(Span::styled("│", theme.border)));
-        }
-    } else {
-        canvas.rule(parts.detail_title, 0, &title, &right);
-    }
-    let lines = detail(model, area);
-    let top = model.detail_top.min(lines.len().saturating_sub(usize::from(area.height)));
-    canvas.lines(area, &lines, top);
-    let hidden = lines.len().saturating_sub(top + usize::from(area.height));
-    if hidden > 0 && area.height > 1 {
-        let last = Rect { y: area.bottom() - 1, height: 1, ..area };
-        canvas.clear(last);
-        let action = match (model.pane, &row.around) {
-            (Pane::List, None) => Action::Open,
-            (Pane::List, Some(_)) => Action::OtherPane,
-            (Pane::Detail | Pane::Open, _) => Action::Down,
-        };
-        let key = key(model, action).map_or_else(String::new, |key| format!(" · {key}"));
-        let more = format!(" … {} more{key}", hidden + 1);
-        canvas.line(last, 0, &Line::from(Span::styled(more, theme.muted)));
-    }
+    pane::body(canvas, model, area, &detail(model, area), on);
 }
 
 /// The detail's lines in an area.
@@ -232,7 +204,7 @@ fn nothing(canvas: &mut Canvas<'_>, model: &Model, parts: &Parts) {
     let files = model
         .picture
         .agents()
-        .filter(|(_, agent)| !agent.pulse.files.is_empty() && now < agent.pulse.updated_at + FILES_COUNT_FOR);
+        .filter(|(_, agent)| !agent.pulse.files.is_empty() && now < files_count_until(&agent.pulse));
     let files = files.count() as u64;
     let (is, looked) = if model.is_old() { ("was", "Looked at then") } else { ("is", "Looked at now") };
     let minutes = FILES_COUNT_FOR.num_minutes();

@@ -12,6 +12,7 @@ mod footer;
 mod header;
 mod help;
 mod paint;
+mod pane;
 mod strip;
 mod typing;
 mod zones;

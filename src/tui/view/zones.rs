@@ -1,6 +1,8 @@
 //! A side pane that is too small for all cards: who needs a person, who works, and the rest in one line. Nobody is
 //! left out, and nobody moves for having sent a report.
 
+use std::collections::HashSet;
+
 use ratatui::layout::Rect;
 use ratatui::text::{Line, Span};
 
@@ -23,9 +25,11 @@ pub fn draw(canvas: &mut Canvas<'_>, model: &Model, parts: &Parts) {
     let theme = &model.look.theme;
     let area = Rect { y: parts.list_title.y, height: parts.list.height + 1, ..parts.list };
     let rows = usize::from(area.height);
-    let zones = Zones::of(model, rows, usize::from(model.size.1 / 3).max(1));
+    let told = parts.banner.height > 0;
+    let zones = Zones::of(model, rows, usize::from(model.size.1 / 3).max(1), told);
     let names = names(model, &zones, area);
-    for agent in zones.pinned.iter().chain(&zones.working).filter_map(|id| model.picture.agent(id)) {
+    let all = zones.pinned.iter().chain(&zones.working).chain(&zones.others);
+    for agent in all.filter_map(|id| model.picture.agent(id)) {
         lasts(canvas, model, agent);
     }
     let mut y = 0;
@@ -72,28 +76,34 @@ struct Zones<'a> {
 }
 
 impl<'a> Zones<'a> {
-    /// The zones in so many rows, of which so many at most are for those who need a person.
-    fn of(model: &'a Model, rows: usize, most: usize) -> Self {
-        let mut calling: Vec<(&AgentId, Standing)> =
-            model.list.iter().filter(|(_, standing)| standing.call.is_some()).collect();
-        calling.sort_by_key(|(_, standing)| (standing.call, !standing.needs_you));
+    /// The zones in so many rows, of which so many at most are for those who need a person: the watcher first. Where
+    /// a banner has `told` of a trouble, others who have it need no row for that.
+    fn of(model: &'a Model, rows: usize, most: usize, told: bool) -> Self {
+        let troubles = model.picture.troubles().iter().filter(|_| told);
+        let told: HashSet<&AgentId> = troubles.flat_map(|t| t.agents.iter().map(|(id, _)| id)).collect();
+        let calls = |(id, standing): &(&AgentId, Standing)| {
+            let told = !standing.needs_you && told.contains(id) && !model.clashes(id);
+            standing.call.is_some() && !told
+        };
+        let mut calling: Vec<(&AgentId, Standing)> = model.list.iter().filter(calls).collect();
+        calling.sort_by_key(|(id, standing)| (!standing.needs_you, told.contains(id), standing.call));
         // The rule and the line of the rest stand in any case.
         let most = most.min(rows.saturating_sub(2));
         let pins = if calling.len() > most { most.saturating_sub(1) } else { calling.len() };
         let (pinned, more) = if most == 0 { (&[][..], &[][..]) } else { calling.split_at(pins) };
         let without_row = most == 0;
         let left = rows.saturating_sub(pinned.len() + usize::from(!more.is_empty()) + 1);
-        let counted = |standing: &Standing| without_row || standing.call.is_none();
+        let counted = |agent: &(&AgentId, Standing)| without_row || !calls(agent);
         let works = |standing: &Standing| standing.presence == Presence::Working;
         let at_work = || model.list.iter().filter(|(_, standing)| works(standing));
-        let idle = || model.list.iter().filter(|(_, standing)| !works(standing) && counted(standing));
+        let idle = || model.list.iter().filter(|agent| !works(&agent.1) && counted(agent));
         let (mut working, mut others) = (ids(at_work().take(left + 1)), ids(idle().take(left + 1)));
         let mut rest = [0; 5];
         // One line sums the rest, unless there is a row for each.
         if working.len() + others.len() > left {
             others.clear();
             working.truncate(left.saturating_sub(1));
-            for (_, standing) in at_work().skip(working.len()).filter(|(_, s)| counted(s)).chain(idle()) {
+            for (_, standing) in at_work().skip(working.len()).filter(counted).chain(idle()) {
                 rest[standing.presence as usize] += 1;
             }
         }
@@ -179,7 +189,9 @@ fn one(model: &Model, id: &AgentId, names: usize, area: Rect) -> Line<'static> {
     let quiet = claim.past || claim.absent;
     let body = if quiet { theme.muted } else { theme.text };
     let mut said = text(model, &agent.pulse.doing);
-    if said.is_empty() {
+    if let Some(failure) = agent.pulse.run_failure.as_ref().filter(|_| !works) {
+        said = text(model, &hint::title(failure)); // what it did before is old news
+    } else if said.is_empty() {
         said = at(model, agent, room);
     }
     if !works {

@@ -5,13 +5,13 @@ use ratatui::style::Style;
 use ratatui::text::{Line, Span};
 
 use super::side::{beside, side};
-use super::{counted, key, mark_style, tense};
+use super::{counted, mark_style, tense};
 use crate::conflict::Level;
 use crate::shown;
 use crate::tui::clashes::Row;
 use crate::tui::keys::Action;
 use crate::tui::model::{Layout, Model, Pane};
-use crate::tui::view::text;
+use crate::tui::view::{copies, key, text};
 use crate::warning::{self, Tense};
 use crate::words;
 
@@ -210,9 +210,9 @@ fn members(out: &mut Paper<'_>, row: &Row) {
         out.say(1, &format!("and {rest} more"), theme.muted);
     }
     out.blank();
-    if let Some(key) = key(model, Action::Open) {
-        let does = if row.unfolded { "folds them up again" } else { "lists them one by one" };
-        out.say(1, &format!("{key} {does}."), theme.muted);
+    if let Some(key) = key(out.model, Action::Open) {
+        let folds = if row.unfolded { "folds them up again" } else { "lists them one by one" };
+        out.say(1, &format!("{key} {folds}."), theme.muted);
     }
 }
 
@@ -222,7 +222,6 @@ fn message(out: &mut Paper<'_>, row: &Row) {
     let theme = &model.look.theme;
     let Some(message) = model.clash_message().filter(|_| row.over.is_none()) else { return };
     out.blank();
-    let copies = key(model, Action::Copy).map_or(String::new(), |key| format!("{key} copies this"));
-    out.title(&message.to, theme.focus, &copies);
+    out.title(&message.to, theme.focus, &copies(model, "this"));
     out.say(3, &message.text, theme.text);
 }
