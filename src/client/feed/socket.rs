@@ -31,11 +31,13 @@ use crate::wire::pulse::Pulse;
 
 type Socket = WebSocketStream<Either<TcpStream, TlsStream<TcpStream>>>;
 
-/// Events that follow one within this time are read together, about as often as a screen is drawn: to be woken for
-/// each of a thousand a second costs more than they do. The first one after a silence waits for nothing.
-const GATHER: Duration = Duration::from_millis(16);
-/// So many in that time are a rush, of which nobody reads each: in it twice as long is gathered.
+/// Events that follow one within this time are read together, a little more often than a screen is drawn: to be woken
+/// for each of a thousand a second costs more than they do. The first one after a silence waits for nothing.
+const GATHER: Duration = Duration::from_millis(12);
+/// So many in that time are a rush, of which nobody reads each: in it more is gathered.
 const RUSH: u32 = 8;
+/// The time in a rush.
+const RUSH_GATHER: Duration = Duration::from_millis(32);
 /// So many at once are a flood, which is read as fast as it comes.
 const FLOOD: u32 = 64;
 
@@ -50,7 +52,7 @@ struct Pace {
 impl Pace {
     /// An event has come.
     fn event(&mut self) {
-        let time = if self.rush { 2 * GATHER } else { GATHER };
+        let time = if self.rush { RUSH_GATHER } else { GATHER };
         let (events, _) = self.gathering.get_or_insert_with(|| (0, Instant::now() + time));
         *events += 1;
     }
