@@ -188,12 +188,26 @@ fn output(mut child: Child) -> Output {
 /// Presses `q`, and holds the end against what every end must be: no error, and the terminal as it was.
 #[track_caller]
 fn quit(terminal: &mut Terminal) {
+    ended(terminal);
+    assert!(terminal.raw_text().ends_with(GIVEN_BACK), "the last bytes: {:?}", tail(terminal));
+}
+
+/// The same where the settings are faulty: the fault, which a key took from the screen, is what remains of it.
+#[track_caller]
+fn quit_told(terminal: &mut Terminal, fault: &str) {
+    ended(terminal);
+    let raw = terminal.raw_text();
+    let rest = raw.split(GIVEN_BACK).last().unwrap();
+    assert!(rest.starts_with("prickle: ") && rest.contains(fault) && rest.ends_with("\r\n"), "{rest:?}");
+}
+
+#[track_caller]
+fn ended(terminal: &mut Terminal) {
     terminal.send("q");
     let ended = terminal.wait_exit();
     assert_eq!((ended.exit_code(), ended.signal()), (0, None), "{}", terminal.text());
     assert_given_back(terminal);
     assert_modes_of_before(terminal);
-    assert!(terminal.raw_text().ends_with(GIVEN_BACK), "the last bytes: {:?}", tail(terminal));
 }
 
 /// The terminal is given back, and no mode was ever set that would take the mouse away from it.

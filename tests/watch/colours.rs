@@ -5,7 +5,7 @@ use std::process::{Command, Stdio};
 
 use super::foreign::{sgr_parameters, tour};
 use super::pty::Terminal;
-use super::{PRICKLE, Stage, quit};
+use super::{PRICKLE, Stage, quit, quit_told};
 
 /// The codes that a picture was written with, as `38;2`, `48;5` and the like, each once.
 fn kinds(watch: &Terminal) -> Vec<String> {
@@ -93,7 +93,7 @@ fn case_a45_a_broken_theme_costs_only_a_sentence() {
         watch.send("t");
         watch.wait_for(&format!("theme {name}"));
     }
-    quit(&mut watch);
+    quit_told(&mut watch, "themes/x.toml, line 2: error = \"#zzz\": #zzz is no modifier");
 }
 
 /// Runs `prickle theme` without a terminal: exit code, stdout, stderr.

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use rustix::process::{Pid, Signal, kill_process};
 
-use super::{GIVEN_BACK, PRICKLE, Stage, assert_given_back, assert_modes_of_before, quit};
+use super::{GIVEN_BACK, PRICKLE, Stage, assert_given_back, assert_modes_of_before, quit, quit_told};
 use crate::pty::Terminal;
 
 #[test]
@@ -52,7 +52,7 @@ fn case_a16_a_theme_that_is_not_there_costs_only_a_sentence() {
     watch.wait_for_all(&["Writing the hero copy", "there is no theme non·sense, only terminal, dark, light"]);
     watch.send("j");
     watch.wait_without("there is no theme");
-    quit(&mut watch);
+    quit_told(&mut watch, "there is no theme non·sense, only terminal, dark, light");
 }
 
 /// Answers of things that are no room.

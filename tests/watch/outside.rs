@@ -9,7 +9,7 @@ use base64::engine::general_purpose::STANDARD;
 use serde_json::{Value, json};
 
 use super::foreign::assert_only_ours;
-use super::{PRICKLE, Stage, quit};
+use super::{PRICKLE, Stage, quit, quit_told};
 use crate::pty::Terminal;
 
 /// The operating system commands with this number, in order: what stands between `ESC ] N ;` and BEL.
@@ -350,5 +350,8 @@ fn keys_of_ones_own_work_and_are_named_instead_of_the_usual_ones() {
     watch.wait_for("Keys in the Room");
     watch.send("?");
     watch.wait_without("Keys in the Room");
-    quit(&mut watch);
+    quit_told(
+        &mut watch,
+        "line 2: help = j: that is the key of down too; give down another; until then the usual keys are in use",
+    );
 }

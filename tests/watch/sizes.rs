@@ -15,7 +15,7 @@ fn whole_picture(watch: &mut Terminal) -> Vec<String> {
             let header = rows[0].starts_with(" website-v2   ") && rows[0].ends_with("live");
             let wide = rows[1].chars().count() == usize::from(columns);
             let footer = rows[23].ends_with("? help") || rows[23].ends_with("? close");
-            let body = rows[1].starts_with("─ Agents ──") || rows[1].starts_with("─┌─ Keys in the Room ─");
+            let body = rows[1].starts_with("─ Agents ──") || rows[1].starts_with("┌─ Keys in the Room ─");
             header && wide && body && footer
         });
     }
