@@ -2,27 +2,19 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::conflict::{Act, Conflict, Level};
+use crate::conflict::{Conflict, Which};
 use crate::picture::{Agent, Picture, Since};
 use crate::wire::Time;
 use crate::wire::id::AgentId;
 use crate::wire::pulse::RunFailure;
 
-/// What makes a clash this one: another level, word or time is another.
-type Clash = (AgentId, Act, AgentId, Act, Level, Time);
-
 /// Failures and clashes that no longer count as needing somebody, on this screen only.
 #[derive(Debug, Clone, Default)]
 pub struct Seen {
     failures: BTreeMap<AgentId, (RunFailure, Option<Since>)>,
-    clashes: BTreeSet<Clash>,
+    clashes: BTreeSet<Which>,
     /// How many of both stand in a picture of this state.
     counted: Option<((u64, u64), (usize, usize))>,
-}
-
-fn key(clash: &Conflict) -> Clash {
-    let (first, second) = (&clash.first, &clash.second);
-    (first.id().clone(), first.act, second.id().clone(), second.act, clash.level, clash.since)
 }
 
 impl Seen {
@@ -35,7 +27,7 @@ impl Seen {
 
     /// Whether the clash was marked.
     pub fn clash(&self, clash: &Conflict) -> bool {
-        !self.clashes.is_empty() && self.clashes.contains(&key(clash))
+        !self.clashes.is_empty() && self.clashes.contains(&clash.which())
     }
 
     /// Marks an agent's failure, or takes the mark away.
@@ -50,9 +42,9 @@ impl Seen {
 
     /// Marks a clash, or takes the mark away.
     pub fn turn_clash(&mut self, clash: &Conflict) {
-        let key = key(clash);
-        if !self.clashes.remove(&key) {
-            self.clashes.insert(key);
+        let which = clash.which();
+        if !self.clashes.remove(&which) {
+            self.clashes.insert(which);
         }
     }
 
@@ -79,13 +71,16 @@ impl Seen {
 
     /// The marked clashes that the picture still has. Each agent's conflicts are gone through once: one that is in
     /// everybody's way has thousands.
-    fn present(&self, picture: &Picture, now: Time) -> BTreeSet<Clash> {
+    fn present(&self, picture: &Picture, now: Time) -> BTreeSet<Which> {
         let mut first: Vec<&AgentId> = self.clashes.iter().map(|seen| &seen.0).collect();
         first.dedup();
         let of = first.into_iter().flat_map(|id| {
-            picture.conflicts_of(id, now).filter(move |conflict| conflict.first.id() == id).map(|c| key(c))
+            picture
+                .conflicts_of(id, now)
+                .filter(move |conflict| conflict.first.id() == id)
+                .map(|conflict| conflict.which())
         });
-        of.filter(|key| self.clashes.contains(key)).collect()
+        of.filter(|which| self.clashes.contains(which)).collect()
     }
 
     /// Forgets what no longer stands.
