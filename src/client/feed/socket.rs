@@ -37,7 +37,7 @@ const GATHER: Duration = Duration::from_millis(12);
 /// So many in that time are a rush, of which nobody reads each: in it more is gathered.
 const RUSH: u32 = 8;
 /// The time in a rush.
-const RUSH_GATHER: Duration = Duration::from_millis(32);
+const RUSH_GATHER: Duration = Duration::from_millis(48);
 /// So many at once are a flood, which is read as fast as it comes.
 const FLOOD: u32 = 64;
 
