@@ -3,189 +3,26 @@
 //! It is kept beside the picture and follows what happens there: a report costs nothing unless somebody comes or
 //! goes, or the order or the filter asks for what was reported. What of it is drawn is found by place.
 
+mod order;
+mod standing;
+
 use std::cmp::Reverse;
 use std::collections::{BTreeSet, HashMap};
 use std::ops::Range;
 
+use self::order::rank;
+pub use self::order::{Grouping, Order};
+pub use self::standing::{Call, Presence, Standing};
 use super::filter::Filter;
 use super::model::Model;
 use crate::picture::Agent;
 use crate::shown;
 use crate::wire::Time;
 use crate::wire::id::{AgentId, is_slug};
-use crate::wire::pulse::{Availability, Pulse};
+use crate::wire::pulse::Pulse;
 
 /// The place of an agent that is not shown.
 const NOWHERE: u32 = u32::MAX;
-
-/// In which order agents stand.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Order {
-    /// By owner, then by name.
-    #[default]
-    Owner,
-    /// What needs the watcher first, then what needs others.
-    NeedsYou,
-    /// The newest report first.
-    Report,
-    /// By what they say of themselves, those at work first.
-    State,
-    /// By name, whoever the owner.
-    Name,
-}
-
-impl Order {
-    const ALL: [Self; 5] = [Self::Owner, Self::NeedsYou, Self::Report, Self::State, Self::Name];
-
-    /// The one after it, round.
-    #[must_use]
-    pub fn next(self) -> Self {
-        after(&Self::ALL, self)
-    }
-
-    /// In words: `by last report`.
-    pub fn words(self) -> &'static str {
-        match self {
-            Self::Owner => "by owner",
-            Self::NeedsYou => "by what needs you",
-            Self::Report => "by last report",
-            Self::State => "by state",
-            Self::Name => "by name",
-        }
-    }
-}
-
-/// What agents stand under one heading for.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Grouping {
-    /// Their owner.
-    #[default]
-    Owner,
-    /// What they say of themselves.
-    Availability,
-    /// Their branch.
-    Branch,
-    /// Their task.
-    Task,
-    /// Nothing: there are no headings.
-    None,
-}
-
-impl Grouping {
-    const ALL: [Self; 5] = [Self::Owner, Self::Availability, Self::Branch, Self::Task, Self::None];
-
-    /// The one after it, round.
-    #[must_use]
-    pub fn next(self) -> Self {
-        after(&Self::ALL, self)
-    }
-
-    /// In words: `grouped by branch`.
-    pub fn words(self) -> &'static str {
-        match self {
-            Self::Owner => "grouped by owner",
-            Self::Availability => "grouped by state",
-            Self::Branch => "grouped by branch",
-            Self::Task => "grouped by task",
-            Self::None => "without groups",
-        }
-    }
-
-    /// An agent's heading, after its rank among the headings; those without one stand last.
-    fn heading<'a>(self, id: &'a AgentId, pulse: &'a Pulse) -> (usize, &'a str) {
-        let named = |name: &'a Option<String>| match name.as_deref() {
-            Some(name) if !name.is_empty() => (0, name),
-            _ => (1, ""),
-        };
-        match self {
-            Self::Owner => (0, id.owner()),
-            Self::Availability => (rank(&pulse.availability), pulse.availability.as_str()),
-            Self::Branch => named(&pulse.branch),
-            Self::Task => named(&pulse.task_id),
-            Self::None => (0, ""),
-        }
-    }
-}
-
-fn after<T: Copy + PartialEq>(all: &[T], one: T) -> T {
-    let place = all.iter().position(|other| *other == one).unwrap_or(0);
-    all[(place + 1) % all.len()]
-}
-
-/// Those at work first, those who are gone last.
-fn rank(availability: &Availability) -> usize {
-    match availability {
-        Availability::Working => 0,
-        Availability::Online => 1,
-        Availability::Idle => 2,
-        Availability::Away => 3,
-        Availability::Asleep => 4,
-        Availability::Offline => 5,
-        Availability::Other(_) => 6,
-    }
-}
-
-/// What an agent's claim comes to.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Presence {
-    /// At work, said not long ago.
-    Working,
-    /// Online or idle, said not long ago.
-    Free,
-    /// It said so too long ago, or a run has failed since.
-    Past,
-    /// Asleep, away or offline.
-    Absent,
-    /// Something that only a newer prickle knows.
-    Other,
-}
-
-/// What an agent needs a person for.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Call {
-    /// Its run failed.
-    Failed,
-    /// It would undo another's work, or be undone.
-    Clash,
-}
-
-/// How an agent stands, as far as more than its own row depends on it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Standing {
-    /// What its claim comes to.
-    pub presence: Presence,
-    /// What it needs a person for, if that was not marked as seen.
-    pub call: Option<Call>,
-    /// Whether that person is the watcher.
-    pub needs_you: bool,
-}
-
-impl Standing {
-    fn of(model: &Model, agent: &Agent) -> Self {
-        let claim = model.picture.claim(agent, model.now());
-        let presence = match claim.availability {
-            _ if claim.absent => Presence::Absent,
-            _ if claim.past => Presence::Past,
-            Availability::Working => Presence::Working,
-            Availability::Online | Availability::Idle => Presence::Free,
-            _ => Presence::Other,
-        };
-        let clashes = || model.clashes(&agent.pulse.agent_id).then_some(Call::Clash);
-        let call = if model.fails(agent) { Some(Call::Failed) } else { clashes() };
-        Self { presence, call, needs_you: call.is_some() && model.is_mine(agent) }
-    }
-
-    /// The watcher's first, failures before clashes.
-    pub fn urgency(self) -> usize {
-        match (self.call, self.needs_you) {
-            (Some(Call::Failed), true) => 0,
-            (Some(Call::Clash), true) => 1,
-            (Some(Call::Failed), false) => 2,
-            (Some(Call::Clash), false) => 3,
-            (None, _) => 4,
-        }
-    }
-}
 
 /// A heading, and where what stands under it begins.
 #[derive(Debug, Clone, PartialEq, Eq)]
