@@ -21,7 +21,7 @@ pub use self::credentials::Place;
 use self::file::Settings;
 pub use self::file::{Ambiguous, Colors};
 pub use self::reach::{Environment, Reach};
-pub use self::surroundings::{Folders, Surroundings};
+pub use self::surroundings::{Folders, Surroundings, zone};
 pub use crate::alarm::How;
 use crate::client::Trust;
 use crate::client::words::{self, Trouble};

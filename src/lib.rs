@@ -3,7 +3,8 @@
 //! # Layout
 //! - [`wire`]: what is said between room, client and agent. Pure data; uses nothing of the others.
 //! - [`shown`], [`rules`], [`hint`], [`change`], [`pattern`], [`conflict`], [`trouble`], [`picture`], [`words`],
-//!   [`warning`], [`alarm`], [`summary`], [`written`]: what prickle knows. Pure: no I/O, no async.
+//!   [`warning`], [`alarm`], [`summary`], [`ledger`], [`columns`], [`written`]: what prickle knows. Pure: no I/O, no
+//!   async.
 //! - [`server`]: the room. [`client`]: any room, ours or a hosted one. The two agree only through [`wire`].
 //! - [`tui`]: the screen. [`report`]: the same without a screen. [`demo`]: a made-up cast in a real room.
 //! - [`config`]: files, environment and flags. [`cli`]: one match arm a command.
@@ -14,10 +15,12 @@ pub mod alarm;
 pub mod change;
 pub mod cli;
 pub mod client;
+pub mod columns;
 pub mod config;
 pub mod conflict;
 pub mod demo;
 pub mod hint;
+pub mod ledger;
 pub mod pattern;
 pub mod picture;
 pub mod report;

@@ -1,6 +1,7 @@
 //! How prickle says times, ages, claims, intents and changes: the same words on the screen and in plain text.
 
-use chrono::{FixedOffset, Local, NaiveDate, TimeDelta};
+use chrono::{FixedOffset, Local, NaiveDate, TimeDelta, TimeZone};
+use chrono_tz::Tz;
 
 use crate::change::Change;
 use crate::picture::{Claim, Since};
@@ -11,16 +12,35 @@ use crate::{hint, shown};
 /// In which zone clock times are told.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Zone {
-    /// The machine's (`TZ`).
+    /// The machine's (`TZ`), where nobody knows what it is called.
     Local,
+    /// One that is called by its name, like `Europe/Berlin`.
+    Named(Tz),
     /// A fixed one.
     Fixed(FixedOffset),
 }
 
 impl Zone {
+    /// The zone that days are cut in, by a name that every room knows: this one's, or UTC where it has none.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Named(zone) => zone.name(),
+            Self::Local | Self::Fixed(_) => Tz::UTC.name(),
+        }
+    }
+
+    /// When a day begins: its first moment, which is not midnight everywhere.
+    pub fn begin(self, day: NaiveDate) -> Time {
+        match self {
+            Self::Named(zone) => first_moment(zone, day),
+            Self::Local | Self::Fixed(_) => first_moment(Tz::UTC, day),
+        }
+    }
+
     fn format(self, time: Time, format: &str) -> String {
         match self {
             Self::Local => time.with_timezone(&Local).format(format).to_string(),
+            Self::Named(zone) => time.with_timezone(&zone).format(format).to_string(),
             Self::Fixed(zone) => time.with_timezone(&zone).format(format).to_string(),
         }
     }
@@ -53,6 +73,7 @@ impl Zone {
     pub fn date(self, time: Time) -> NaiveDate {
         match self {
             Self::Local => time.with_timezone(&Local).date_naive(),
+            Self::Named(zone) => time.with_timezone(&zone).date_naive(),
             Self::Fixed(zone) => time.with_timezone(&zone).date_naive(),
         }
     }
@@ -67,6 +88,14 @@ impl Zone {
             self.format(time, "%-d %b")
         }
     }
+}
+
+/// A day's first moment in a zone. Where clocks are put forward over midnight, that is later than 0:00.
+fn first_moment(zone: Tz, day: NaiveDate) -> Time {
+    let midnight = day.and_time(chrono::NaiveTime::MIN);
+    let mut quarters = (0..=96).map(|quarter| midnight + TimeDelta::minutes(15 * quarter));
+    let first = quarters.find_map(|local| zone.from_local_datetime(&local).earliest());
+    first.map_or_else(|| midnight.and_utc(), |moment| moment.to_utc())
 }
 
 /// An age or a time left in its largest unit: `now` under a minute, `47m`, `3h`, `12d`.

@@ -16,6 +16,7 @@ use common::room::Room;
 use fake_room::{FakeRoom, SECRET, answer};
 use prickle::client::http::Http;
 use prickle::client::{Access, CallError, mcp};
+use prickle::wire::query::RunQuery;
 use serde_json::{Map, Value, json};
 use tokio::net::TcpListener;
 
@@ -67,7 +68,7 @@ async fn the_real_room_takes_a_pulse_and_shows_it() {
     let snapshot = http.snapshot(&"website-v2".parse().unwrap()).await.unwrap();
     assert_eq!((snapshot.seq, snapshot.pulses.len()), (1, 1));
     assert_eq!(snapshot.pulses[0].doing, "calling");
-    let page = http.runs(10, None).await.unwrap();
+    let page = http.runs(&RunQuery::default()).await.unwrap();
     assert_eq!((page.runs.len(), page.next_cursor), (0, None));
 }
 
@@ -84,7 +85,7 @@ async fn run_records_come_in_pages_newest_first() {
     let http = Http::new(&access(&room.url, &person), PATIENCE).unwrap();
     let (mut seen, mut cursor) = (Vec::new(), None);
     loop {
-        let page = http.runs(2, cursor.as_deref()).await.unwrap();
+        let page = http.runs(&RunQuery { limit: Some(2), cursor, ..RunQuery::default() }).await.unwrap();
         seen.extend(page.runs.iter().map(|run| run.run.duration_ms.unwrap()));
         assert!(
             page.runs.iter().all(|run| run.run.input_tokens.is_none() && run.run.output_tokens == Some(0))
@@ -387,7 +388,8 @@ async fn case_c02_a_call_that_was_due_in_a_restart_is_made_once() {
     let first = report().await.unwrap();
     let room = room.restart().await;
     assert_eq!(report().await.unwrap(), first);
-    let page = Http::new(&access(&room.url, &person), PATIENCE).unwrap().runs(10, None).await.unwrap();
+    let page =
+        Http::new(&access(&room.url, &person), PATIENCE).unwrap().runs(&RunQuery::default()).await.unwrap();
     assert_eq!(page.runs.len(), 1);
 }
 

@@ -18,7 +18,7 @@ use reading::{Named, Reading};
 /// What prickle knows: no I/O, no async, the time is an argument. Shells may use all of it.
 const PURE: &[&str] = &[
     "wire", "shown", "rules", "pattern", "conflict", "hint", "ledger", "change", "trouble", "picture",
-    "words", "warning", "alarm", "summary", "written",
+    "words", "warning", "alarm", "summary", "columns", "written",
 ];
 
 /// The picture. A module may use itself and what stands beside it here, nothing else of ours.
@@ -37,6 +37,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
     ("warning", &["wire", "shown", "pattern", "conflict", "words"]),
     ("alarm", &["wire", "shown", "hint", "conflict", "picture", "warning"]),
     ("summary", &["wire", "shown", "conflict", "picture"]),
+    ("columns", &["wire", "shown", "ledger", "words"]),
     ("written", &["shown"]),
     // What a watcher makes of a room is no business of the room's.
     ("server", &["wire", "shown", "rules", "ledger"]),

@@ -302,7 +302,7 @@ async fn follow(mut watcher: room::Asker, agent: &AgentId, project: &Slug) -> an
             Ok(answer) => {
                 // A key that was made a moment ago may not be listed yet.
                 let standing = answer.agents.into_iter().find(|standing| standing.agent_id == *agent);
-                let (text, done) = told.next(standing.as_ref(), Zone::Local);
+                let (text, done) = told.next(standing.as_ref(), room::zone());
                 write!(out, "{text}")?;
                 out.flush()?;
                 if done {

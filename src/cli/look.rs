@@ -5,7 +5,6 @@ use crate::tui::keys::Keys;
 use crate::tui::model::{self, Model, Named};
 use crate::tui::terminal;
 use crate::tui::theme::{Depth, Glyphs, Shelf, Theme};
-use crate::words::Zone;
 
 use super::{Layout, Look};
 
@@ -39,7 +38,7 @@ pub(super) fn from(look: &Look, config: Option<&Config>) -> (model::Look, Option
             Layout::Stacked => model::Layout::Stacked,
             Layout::Cards => model::Layout::Cards,
         }),
-        zone: Zone::Local,
+        zone: super::room::zone(),
     };
     (look, fault)
 }

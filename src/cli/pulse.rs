@@ -10,7 +10,7 @@ use crate::config::Config;
 use crate::shown;
 use crate::wire::id::Slug;
 use crate::wire::pulse::Pulse;
-use crate::words::{self, Zone};
+use crate::words;
 
 pub(super) fn run(args: &PulseArgs, reach: &Reach) -> anyhow::Result<()> {
     let config = Config::load(reach)?.with_project(args.project.clone()).as_agent();
@@ -75,7 +75,7 @@ fn holds(result: &Value) -> anyhow::Result<String> {
     if let Some(intent) = pulse.intent {
         let grounds = [&intent.paths[..], &intent.areas[..]].concat().join(", ");
         let grounds = if grounds.is_empty() { words::target(&intent) } else { grounds };
-        let until = Zone::Local.minute(intent.expires_at);
+        let until = room::zone().minute(intent.expires_at);
         line = format!("{line} (about to {} {grounds} until {until})", intent.kind.as_str());
     }
     Ok(shown::line(&line))

@@ -9,9 +9,10 @@ use super::{Environment, Stopped};
 use crate::client::CallError;
 use crate::client::feed::Source;
 use crate::client::http::Http;
-use crate::config::{Access, Config};
+use crate::config::{self, Access, Config, Surroundings};
 use crate::wire::LOCAL_ROOM;
 use crate::wire::id::Slug;
+use crate::words::Zone;
 
 /// How long a command waits for a room's answer.
 pub(super) const PATIENCE: Duration = Duration::from_secs(15);
@@ -22,6 +23,11 @@ pub(super) const COURTESY: Duration = Duration::from_secs(2);
 /// One thread is enough for one connection.
 pub(super) fn runtime() -> anyhow::Result<Runtime> {
     Ok(Builder::new_current_thread().enable_all().build()?)
+}
+
+/// The zone that this user's clock times and days are told in.
+pub(super) fn zone() -> Zone {
+    config::zone(&Surroundings::real())
 }
 
 /// Says on stderr what is odd about the settings.

@@ -22,7 +22,6 @@ use crate::tui::session::Asker;
 use crate::tui::{Signal, session, update};
 use crate::wire::feed::Snapshot;
 use crate::wire::id::Slug;
-use crate::words::Zone;
 
 /// How long until the room is asked again whose key watches.
 const ASK_AGAIN: Duration = Duration::from_secs(2);
@@ -179,7 +178,7 @@ async fn plain(args: &WatchArgs, config: &Config) -> anyhow::Result<()> {
         None => None,
     };
     let picture = picture(config, project.as_str());
-    let mut plain = Plain::new(picture, &config.server.host(), owner, Zone::Local);
+    let mut plain = Plain::new(picture, &config.server.host(), owner, room::zone());
     let mut out = Lines::stdout();
     loop {
         let tick = plain.next_tick(Utc::now()).and_then(|wait| wait.max(TimeDelta::zero()).to_std().ok());
@@ -297,7 +296,7 @@ fn replayed(args: &WatchArgs, config: &Config, recording: Recording) -> anyhow::
         return Ok(());
     }
     if args.plain || !session::is_possible() {
-        let mut plain = Plain::new(picture, "a recording", owner, Zone::Local);
+        let mut plain = Plain::new(picture, "a recording", owner, room::zone());
         let mut out = std::io::stdout().lock();
         for heard in recording.heard {
             for line in plain.tick(heard.at).into_iter().chain(plain.heard(heard)) {

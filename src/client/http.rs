@@ -12,8 +12,10 @@ use super::words::{self, Trouble};
 use super::{Access, CallError, tls};
 use crate::wire::agent::Agents;
 use crate::wire::feed::Snapshot;
-use crate::wire::id::{AgentId, Slug};
-use crate::wire::run::RunPage;
+use crate::wire::id::{AgentId, RunId, Slug};
+use crate::wire::query::{By, RunQuery};
+use crate::wire::run::{AgentRun, RunPage};
+use crate::wire::sums::RunSummary;
 
 /// How prickle names itself to a server.
 pub(super) const AGENT: &str = concat!("prickle/", env!("CARGO_PKG_VERSION"));
@@ -88,12 +90,24 @@ impl Http {
         Ok(text)
     }
 
-    /// A page of the owner's run records, newest first: at most `limit` (1 to 1000), from `cursor` on.
-    pub async fn runs(&self, limit: u32, cursor: Option<&str>) -> Result<RunPage, CallError> {
-        let limit = limit.to_string();
-        let mut query = vec![("limit", limit.as_str())];
-        query.extend(cursor.map(|cursor| ("cursor", cursor)));
-        self.read_with("/v1/runs", &query, None).await
+    /// A page of the owner's run records; the next one begins at its `next_cursor`.
+    pub async fn runs(&self, query: &RunQuery) -> Result<RunPage, CallError> {
+        self.read_with("/v1/runs", &borrowed(&query.pairs()), None).await
+    }
+
+    /// What the owner's run records come to; `tz` cuts the days.
+    pub async fn run_summary(&self, by: By, tz: &str, query: &RunQuery) -> Result<RunSummary, CallError> {
+        let mut pairs = query.pairs();
+        pairs.push(("by", by.as_str().to_owned()));
+        if by == By::Day {
+            pairs.push(("tz", tz.to_owned()));
+        }
+        self.read_with("/v1/runs/summary", &borrowed(&pairs), None).await
+    }
+
+    /// One of the owner's run records.
+    pub async fn run(&self, run: &RunId) -> Result<AgentRun, CallError> {
+        self.read(&format!("/v1/runs/{run}"), None).await
     }
 
     /// How far the owner's agents have come in a room; only a person's key is told.
@@ -198,6 +212,10 @@ pub(super) fn client(access: &Access, patience: Duration) -> Result<reqwest::Cli
         .user_agent(AGENT)
         .build()
         .map_err(|_| failed("this machine makes no connections".into()))
+}
+
+fn borrowed<'a>(pairs: &'a [(&'static str, String)]) -> Vec<(&'a str, &'a str)> {
+    pairs.iter().map(|(name, value)| (*name, value.as_str())).collect()
 }
 
 fn parse<T: DeserializeOwned>(text: &str) -> Result<T, CallError> {

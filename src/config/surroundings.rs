@@ -8,6 +8,7 @@ use etcetera::BaseStrategy;
 
 use super::Environment;
 use crate::wire::id::AgentId;
+use crate::words::Zone;
 
 /// Environment variables and the folder that a command was started in.
 #[derive(Debug, Clone)]
@@ -37,6 +38,20 @@ impl Surroundings {
     pub(super) fn text(&self, name: &str) -> Result<Option<&str>, Environment> {
         let Some(value) = self.os(name) else { return Ok(None) };
         value.to_str().map(Some).ok_or_else(|| Environment(format!("{name} is not UTF-8")))
+    }
+}
+
+/// The zone that clock times and days are told in: the one that `TZ` names, or else the machine's.
+pub fn zone(around: &Surroundings) -> Zone {
+    let named = |name: &str| name.parse().map(Zone::Named).ok();
+    match around.vars.get(&OsString::from("TZ")).map(|value| value.to_string_lossy()) {
+        // As the C library has it: empty is UTC, a colon says that a file is meant.
+        Some(text) if text.is_empty() || text == ":" => Zone::Named(chrono_tz::Tz::UTC),
+        Some(text) => {
+            let file = text.trim_start_matches(':');
+            named(file.rsplit_once("zoneinfo/").map_or(file, |(_, name)| name)).unwrap_or(Zone::Local)
+        }
+        None => iana_time_zone::get_timezone().ok().and_then(|name| named(&name)).unwrap_or(Zone::Local),
     }
 }
 
@@ -105,5 +120,24 @@ impl Folders {
             Some((rest, home)) => Path::new(home).join(rest),
             None => self.config.join(path),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_zone_is_the_one_that_tz_names() {
+        let named = |value: &str| zone(&Surroundings::new(Path::new("."), [("TZ", value)])).name();
+        for value in
+            ["America/Los_Angeles", ":America/Los_Angeles", "/usr/share/zoneinfo/America/Los_Angeles"]
+        {
+            assert_eq!(named(value), "America/Los_Angeles", "{value}");
+        }
+        assert_eq!(named(""), "UTC");
+        // A rule without a name: times are told by it, days are cut in UTC, and the screen says so.
+        let rule = zone(&Surroundings::new(Path::new("."), [("TZ", "<-03>3")]));
+        assert_eq!((rule, rule.name()), (Zone::Local, "UTC"));
     }
 }

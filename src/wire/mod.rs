@@ -8,8 +8,10 @@ pub mod agent;
 pub mod feed;
 pub mod id;
 pub mod pulse;
+pub mod query;
 pub mod run;
 pub mod schema;
+pub mod sums;
 
 /// Members that this version has no field for, kept as they came.
 pub type More = serde_json::Map<String, serde_json::Value>;
