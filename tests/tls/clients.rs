@@ -10,6 +10,7 @@ use prickle::client::feed::{Feed, Options};
 use prickle::client::http::Http;
 use prickle::client::mcp;
 use prickle::picture::News;
+use prickle::wire::query::RunQuery;
 use serde_json::{Value, json};
 
 use super::common::PATIENCE;
@@ -95,7 +96,11 @@ async fn runs_calls_and_the_feed_of_the_library_are_encrypted() {
     let report = run_report("0f9f8a52-6d6a-4a65-9b53-1f6f0c8b7a11").as_object().unwrap().clone();
     mcp::call(&agent, "report_run", report, PATIENCE).await.unwrap();
     let News::Run { run, .. } = next(&mut feed).await else { panic!("the run's record is told") };
-    let runs = Http::new(&room.access(&room.person, &trust), PATIENCE).unwrap().runs(10, None).await.unwrap();
+    let runs = Http::new(&room.access(&room.person, &trust), PATIENCE)
+        .unwrap()
+        .runs(&RunQuery::default())
+        .await
+        .unwrap();
     assert_eq!(runs.runs.len(), 1);
     assert_eq!(run.run_id, "0f9f8a52-6d6a-4a65-9b53-1f6f0c8b7a11");
 
