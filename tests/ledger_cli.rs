@@ -105,7 +105,7 @@ async fn case_d08_what_is_not_known_is_told_from_zero_in_every_form() {
 
     let table = desk.run(&["--by", "run", "--sort", "input_tokens", "--reverse"]).fine();
     let cells: Vec<Vec<&str>> = table.lines().map(|line| line.split_whitespace().collect()).collect();
-    let at = |row: usize| cells[row].iter().rev().nth(4).copied();
+    let at = |row: usize| cells[row].iter().rev().nth(5).copied();
     assert_eq!(cells[0][4..6], ["IN", "OUT"], "{table}");
     assert_eq!([at(1), at(2), at(4)], [Some("0"), Some("1.2k"), Some("—")], "{table}");
 }

@@ -41,6 +41,7 @@ const WIDTH: usize = 80;
                         Exit codes: 0 fine, also without any record; 1 what was asked for is refused or can't be \
                         written; 2 usage, key or room; 130/143 stopped by a signal."
 )]
+#[allow(clippy::struct_excessive_bools, reason = "each is a flag")]
 pub(super) struct RunsArgs {
     /// A row a run, task, agent, project or day
     #[arg(long, value_name = "run|task|agent|project|day", default_value = "task", value_parser = rows)]

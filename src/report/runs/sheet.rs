@@ -214,9 +214,9 @@ mod tests {
                 .as_object()
                 .unwrap()
                 .iter()
-                .flat_map(|(name, value)| match value.is_object() {
-                    true => vec![format!("{name}_sum"), format!("{name}_known")],
-                    false => vec![name.clone()],
+                .flat_map(|(name, value)| {
+                    let sum = vec![format!("{name}_sum"), format!("{name}_known")];
+                    if value.is_object() { sum } else { vec![name.clone()] }
                 })
                 .collect();
             assert_eq!(names.split(',').collect::<Vec<_>>(), flat);
