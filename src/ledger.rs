@@ -39,6 +39,23 @@ impl From<Sum> for Part {
     }
 }
 
+/// One run's numbers, those that are known.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Numbers {
+    /// Tokens in.
+    pub input: Option<i64>,
+    /// Tokens out.
+    pub output: Option<i64>,
+    /// Turns.
+    pub turns: Option<i64>,
+    /// Milliseconds.
+    pub duration: Option<i64>,
+    /// The exit code.
+    pub exit: Option<i64>,
+    /// When it was reported.
+    pub reported_at: Time,
+}
+
 /// What runs come to while they are being added up.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Tally {
@@ -65,24 +82,14 @@ pub struct Tally {
 impl Tally {
     /// What one run comes to.
     pub fn of(run: &Run) -> Self {
-        let one = |number: Option<i64>| {
-            let mut part = Part::default();
-            part.add(number);
-            part
-        };
-        let failed = run.exit_code.map(|code| i64::from(code != 0));
-        let tokens = tokens(run);
-        Self {
-            runs: 1,
-            failed: one(failed),
-            input: one(run.input_tokens),
-            output: one(run.output_tokens),
-            turns: one(run.turns),
-            duration: one(run.duration_ms),
-            failed_tokens: one(tokens.filter(|_| failed == Some(1))),
-            tokens: one(tokens),
-            reported: Some((run.reported_at, run.reported_at)),
-        }
+        Self::from(Numbers {
+            input: run.input_tokens,
+            output: run.output_tokens,
+            turns: run.turns,
+            duration: run.duration_ms,
+            exit: run.exit_code,
+            reported_at: run.reported_at,
+        })
     }
 
     /// Adds what others come to.
@@ -122,6 +129,29 @@ impl Tally {
     }
 }
 
+impl From<Numbers> for Tally {
+    fn from(run: Numbers) -> Self {
+        let one = |number: Option<i64>| {
+            let mut part = Part::default();
+            part.add(number);
+            part
+        };
+        let failed = run.exit.map(|code| i64::from(code != 0));
+        let tokens = both(run.input, run.output);
+        Self {
+            runs: 1,
+            failed: one(failed),
+            input: one(run.input),
+            output: one(run.output),
+            turns: one(run.turns),
+            duration: one(run.duration),
+            failed_tokens: one(tokens.filter(|_| failed == Some(1))),
+            tokens: one(tokens),
+            reported: Some((run.reported_at, run.reported_at)),
+        }
+    }
+}
+
 impl From<&Totals> for Tally {
     fn from(totals: &Totals) -> Self {
         Self {
@@ -140,7 +170,11 @@ impl From<&Totals> for Tally {
 
 /// A run's tokens in and out together; not known where one of them is not.
 pub fn tokens(run: &Run) -> Option<i64> {
-    run.input_tokens.zip(run.output_tokens).map(|(read, wrote)| read.saturating_add(wrote))
+    both(run.input_tokens, run.output_tokens)
+}
+
+fn both(input: Option<i64>, output: Option<i64>) -> Option<i64> {
+    input.zip(output).map(|(read, wrote)| read.saturating_add(wrote))
 }
 
 /// How far a number is known.

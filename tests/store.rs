@@ -12,10 +12,12 @@ use database::{
     Database, PAGE, events, missed, next, picture, pulse, run, run_id, say, slug, until, website,
 };
 use futures_util::FutureExt;
-use prickle::rules::Kind;
+use prickle::rules::{Caller, Kind};
 use prickle::server::store::{Behind, CallError, Options, Store, Subscription};
 use prickle::wire::feed::{FRAME_MAX, Frame};
 use prickle::wire::pulse::Pulse;
+use prickle::wire::query::RunQuery;
+use prickle::wire::run::RunPage;
 use serde_json::json;
 use tokio::task::JoinSet;
 
@@ -460,7 +462,18 @@ async fn a_different_report_of_a_run_is_refused_and_changes_nothing() {
     );
     assert_eq!(run(&store, &agent, json!({})).await.unwrap(), first);
     let person = database.caller(&store, Kind::Person, "acme", &[]);
-    assert_eq!(store.runs(&person, None, 100).await.unwrap().runs.len(), 1);
+    assert_eq!(records(&store, &person, None, 100).await.unwrap().runs.len(), 1);
+}
+
+/// A page of the records, newest first.
+async fn records(
+    store: &Store,
+    caller: &Caller,
+    cursor: Option<&str>,
+    limit: u32,
+) -> Result<RunPage, CallError> {
+    let cursor = cursor.map(str::to_owned);
+    store.runs(caller, &RunQuery { limit: Some(limit), cursor, ..RunQuery::default() }).await
 }
 
 #[tokio::test]
@@ -469,28 +482,28 @@ async fn pages_of_records_are_newest_first_and_hold_still_while_more_come() {
     let store = database.open();
     let agent = database.agent(&store);
     for n in 1..=5 {
-        // The clock goes back meanwhile: the order is that of arrival.
-        database.clock.set_offset(TimeDelta::minutes(-i64::try_from(n).unwrap()));
+        // However the clock goes, the order is that of the times that are told.
+        database.clock.set_offset(TimeDelta::minutes(i64::try_from(n).unwrap()));
         run(&store, &agent, json!({"run_id": run_id(n)})).await.unwrap();
     }
     let person = database.caller(&store, Kind::Person, "acme", &["website-v2"]);
-    let ids = |page: &prickle::wire::run::RunPage| -> Vec<String> {
-        page.runs.iter().map(|run| run.run.run_id.clone()).collect()
-    };
-    let first = store.runs(&person, None, 2).await.unwrap();
+    let ids =
+        |page: &RunPage| -> Vec<String> { page.runs.iter().map(|run| run.run.run_id.clone()).collect() };
+    let first = records(&store, &person, None, 2).await.unwrap();
     assert_eq!(ids(&first), [run_id(5), run_id(4)]);
+    database.clock.set_offset(TimeDelta::seconds(150)); // set back, among those that are still to come
     run(&store, &agent, json!({"run_id": run_id(6)})).await.unwrap();
-    let second = store.runs(&person, first.next_cursor.as_deref(), 2).await.unwrap();
+    let second = records(&store, &person, first.next_cursor.as_deref(), 2).await.unwrap();
     assert_eq!(ids(&second), [run_id(3), run_id(2)]);
-    let third = store.runs(&person, second.next_cursor.as_deref(), 2).await.unwrap();
+    let third = records(&store, &person, second.next_cursor.as_deref(), 2).await.unwrap();
     assert_eq!((ids(&third), third.next_cursor), (vec![run_id(1)], None));
-    assert_eq!(store.runs(&person, None, 6).await.unwrap().next_cursor, None, "a full last page");
+    assert_eq!(records(&store, &person, None, 6).await.unwrap().next_cursor, None, "a full last page");
     for cursor in ["", "x", "AAAAAAAAAAA", &first.next_cursor.unwrap()[1..]] {
-        let text = store.runs(&person, Some(cursor), 2).await.unwrap_err().to_string();
+        let text = records(&store, &person, Some(cursor), 2).await.unwrap_err().to_string();
         assert!(text.starts_with("cursor must be"), "{text}");
     }
     for limit in [0, 1001] {
-        assert!(store.runs(&person, None, limit).await.unwrap_err().to_string().contains("1 to 1000"));
+        assert!(records(&store, &person, None, limit).await.unwrap_err().to_string().contains("1 to 1000"));
     }
 }
 
@@ -510,7 +523,7 @@ async fn only_a_person_of_the_agents_owner_reads_its_records() {
         (Kind::OAuth, "acme/builder", vec![], 0),
     ] {
         let caller = database.caller(&store, kind, holder, &projects);
-        let page = store.runs(&caller, None, 100).await.unwrap();
+        let page = records(&store, &caller, None, 100).await.unwrap();
         assert_eq!(page.runs.len(), sees, "{kind} {holder}");
         assert!(
             page.runs.iter().all(|run| run.agent_id.as_str() == "acme/builder" && run.run.turns.is_none())
@@ -548,7 +561,7 @@ async fn closing_answers_what_was_asked_leaves_one_file_and_frees_the_lock() {
     assert_eq!(asked.await.unwrap().unwrap().unwrap().doing, "last words");
     let text = pulse(&store, &agent, json!({"doing": "late"})).await.unwrap_err().to_string();
     assert!(text.contains("the room is stopping"), "{text}");
-    assert!(store.runs(&agent, None, 1).await.is_ok());
+    assert!(records(&store, &agent, None, 1).await.is_ok());
     assert!(!database.path.with_extension("db-wal").exists(), "the log is in the file");
     assert_eq!(database.open().snapshot(&website()).pulses[0].doing, "last words");
 }

@@ -148,7 +148,7 @@ async fn a_newer_database_is_refused_also_where_only_its_log_says_so() {
     let database = full().await;
     let sql = database.sql();
     sql.execute_batch("PRAGMA user_version = 99").unwrap();
-    let cause = "a newer prickle wrote it (its version is 99, this program knows 2)";
+    let cause = "a newer prickle wrote it (its version is 99, this program knows 3)";
     // As a crash would leave it: the newest header is in the log, not in the file.
     let copy = database.folder.path().join("copy.db");
     fs::copy(&database.path, &copy).unwrap();
@@ -218,7 +218,7 @@ async fn a_database_of_the_first_version_is_brought_to_this_one_with_all_it_hold
         assert_eq!((store.snapshot(&website()).seq, &**store.epoch()), (7, "AAAAAAAAAAAAAAAA"));
         store.close().await;
         let version: i64 = database.sql().query_row("PRAGMA user_version", [], |row| row.get(0)).unwrap();
-        assert_eq!(version, 2);
+        assert_eq!(version, 3);
         // Used is used, if only the last time is known.
         let uses = uses(&database);
         assert_eq!(uses[..2], [[Some(1000), Some(2000), Some(2000), None], [Some(1500), None, None, None]]);

@@ -245,6 +245,8 @@ fn endpoint(route: Route, room: &Room) -> serde_json::Result<MethodRouter<Room>>
         Route::Feed => get(feed::feed),
         Route::Agents => get(agents::agents),
         Route::Runs => get(runs::page),
+        Route::RunSummary => get(runs::summary),
+        Route::Run => get(runs::one),
         Route::Mcp => any_service(mcp::service(room.store.clone())?)
             .layer(from_fn_with_state(room.clone(), body::bounded))
             .layer(from_fn_with_state(room.clone(), auth::signed)),

@@ -18,15 +18,19 @@ pub enum Route {
     Feed,
     /// How far an owner's agents have come.
     Agents,
-    /// What their runs came to.
+    /// The records of their runs.
     Runs,
+    /// What these come to.
+    RunSummary,
+    /// One of them.
+    Run,
     /// The two tools.
     Mcp,
 }
 
 impl Route {
     /// Every route. One that is not here does not exist.
-    pub const ALL: [Self; 9] = [
+    pub const ALL: [Self; 11] = [
         Self::Health,
         Self::Metrics,
         Self::Me,
@@ -35,6 +39,8 @@ impl Route {
         Self::Feed,
         Self::Agents,
         Self::Runs,
+        Self::RunSummary,
+        Self::Run,
         Self::Mcp,
     ];
 
@@ -49,6 +55,8 @@ impl Route {
             Self::Feed => "/v1/projects/{project}/feed",
             Self::Agents => "/v1/agents",
             Self::Runs => "/v1/runs",
+            Self::RunSummary => "/v1/runs/summary",
+            Self::Run => "/v1/runs/{run_id}",
             Self::Mcp => "/mcp",
         }
     }

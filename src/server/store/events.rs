@@ -177,7 +177,7 @@ impl Store {
     /// there is the picture, which is in memory.
     async fn stored(&self, room: &Room, seen: u64, upto: u64, most: usize) -> Result<Vec<Arc<str>>, Behind> {
         let project = room.project.clone();
-        let read = self.read(move |connection| stored(connection, &project, seen, upto, most)).await;
+        let read = self.0.past.ask(move |connection| stored(connection, &project, seen, upto, most)).await;
         read.ok().filter(|texts| !texts.is_empty()).ok_or(Behind)
     }
 }

@@ -18,7 +18,8 @@ use super::place::{Ground, Place};
 /// "prkl": says in the file's header whose it is.
 const APPLICATION_ID: i32 = 0x7072_6b6c;
 /// One step per version; a database of version n has had the first n.
-const MIGRATIONS: &[&str] = &[include_str!("schema.sql"), include_str!("schema-2.sql")];
+const MIGRATIONS: &[&str] =
+    &[include_str!("schema.sql"), include_str!("schema-2.sql"), include_str!("schema-3.sql")];
 /// How long others may hold the lock who only look whether it is held.
 const GLANCE: Duration = Duration::from_millis(200);
 /// How long one process waits for another one's write.

@@ -2,14 +2,19 @@
 
 mod agents;
 mod answers;
+mod chosen;
 mod events;
 mod file;
 mod grants;
 mod keyring;
 pub mod keys;
+mod pages;
 mod place;
 mod pulses;
+mod reader;
+mod records;
 mod runs;
+mod sums;
 mod trouble;
 mod writer;
 
@@ -29,7 +34,7 @@ pub(in crate::server) use self::file::lock_file;
 use self::file::{Database, words};
 use self::keyring::Keyring;
 use self::pulses::Rooms;
-pub use self::runs::PAGE_MAX;
+use self::reader::Reader;
 use self::trouble::Trouble;
 use self::writer::{Answer, Job, Writer};
 use super::clock::Clock;
@@ -38,8 +43,7 @@ use crate::rules::{self, Caller, Refusal};
 use crate::wire::feed::{FRAME_MAX, Snapshot};
 use crate::wire::id::Slug;
 use crate::wire::pulse::{Pulse, PulseReport};
-use crate::wire::run::{Run, RunPage, RunReport};
-use crate::wire::schema::Fault;
+use crate::wire::run::{Run, RunReport};
 
 /// What can be set on a store. Tests shrink the times.
 #[derive(Debug, Clone)]
@@ -104,10 +108,10 @@ struct Inner {
     options: Options,
     rooms: Arc<Rooms>,
     keyring: Arc<Keyring>,
-    /// For what memory does not hold: pages of run records and old events. `None` once closed.
-    reader: Arc<Mutex<Option<Connection>>>,
-    /// Those who wait for the reader wait here, in order, and not on a thread each.
-    turn: tokio::sync::Mutex<()>,
+    /// For events that memory no longer holds.
+    past: Reader,
+    /// For run records, which may take longer: watchers that come back do not wait for them.
+    records: Reader,
     jobs: mpsc::Sender<Job>,
     writer: JoinHandle<()>,
     closing: AtomicBool,
@@ -143,7 +147,8 @@ impl Store {
         let keyring = Keyring::read(database.open_to_read()?, options.clock.clone(), Arc::clone(&trouble))
             .map_err(wrong)?;
         let (rooms, keyring) = (Arc::new(rooms), Arc::new(keyring));
-        let reader = Arc::new(Mutex::new(Some(database.open_to_read()?)));
+        let past = Reader::open(&database, &trouble)?;
+        let records = Reader::open(&database, &trouble)?;
         let (jobs, receiver) = mpsc::channel();
         let ground = database.ground(&lock)?;
         let lost = ground.lost.subscribe();
@@ -172,8 +177,8 @@ impl Store {
             options,
             rooms,
             keyring,
-            reader,
-            turn: tokio::sync::Mutex::default(),
+            past,
+            records,
             jobs,
             writer,
             closing: AtomicBool::new(false),
@@ -338,26 +343,6 @@ impl Store {
         self.ask(|answer| Job::Run { caller, report, answer }).await
     }
 
-    /// The records that the caller may read, newest first: none unless it is a person. `limit` is 1 to
-    /// [`PAGE_MAX`].
-    pub async fn runs(
-        &self,
-        caller: &Caller,
-        cursor: Option<&str>,
-        limit: u32,
-    ) -> Result<RunPage, CallError> {
-        let place = cursor.map(runs::place).transpose()?;
-        if !(1..=PAGE_MAX).contains(&limit) {
-            let must = format!("must be a number from 1 to {PAGE_MAX}");
-            return Err(Refusal::from(Fault::new("limit", must, &limit.into())).into());
-        }
-        if !rules::reads_runs(caller) {
-            return Ok(RunPage { runs: Vec::new(), next_cursor: None });
-        }
-        let caller = caller.clone();
-        self.read(move |connection| runs::page(connection, &caller, place, limit)).await
-    }
-
     /// The room as it is.
     pub fn snapshot(&self, project: &Slug) -> Snapshot {
         self.0.rooms.room(project).snapshot()
@@ -381,9 +366,8 @@ impl Store {
         let (closed, done) = oneshot::channel();
         self.0.closing.store(true, Ordering::Relaxed);
         self.0.keyring.close();
-        let reader = Arc::clone(&self.0.reader);
-        // A page may still be being read; waiting for it is not for this thread.
-        let _ = tokio::task::spawn_blocking(move || lock(&reader).take()).await;
+        self.0.past.close().await;
+        self.0.records.close().await;
         if self.0.jobs.send(Job::Close(closed)).is_ok() {
             let _ = done.await;
         }
@@ -434,23 +418,6 @@ impl Store {
         };
         let asked = tokio::task::spawn_blocking(look).await;
         asked.map_err(|_| stopping())?.map_err(|error| CallError::Storage(words(&error)))
-    }
-
-    /// Asks the database on a thread that may wait.
-    async fn read<T: Send + 'static>(
-        &self,
-        question: impl FnOnce(&Connection) -> rusqlite::Result<T> + Send + 'static,
-    ) -> Result<T, CallError> {
-        let (reader, trouble) = (Arc::clone(&self.0.reader), Arc::clone(&self.0.trouble));
-        let _turn = self.0.turn.lock().await;
-        let asked = tokio::task::spawn_blocking(move || match lock(&reader).as_ref() {
-            Some(connection) => question(connection).map_err(|error| {
-                trouble.say(&error, "the database could not be read");
-                CallError::Storage(words(&error))
-            }),
-            None => Err(stopping()),
-        });
-        asked.await.unwrap_or_else(|_| Err(stopping()))
     }
 }
 

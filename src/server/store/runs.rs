@@ -1,24 +1,20 @@
-//! The records of runs: kept once, read only by their owner.
+//! The records of runs: each is kept once.
 
 use std::sync::Arc;
 
-use base64::Engine;
-use base64::prelude::BASE64_URL_SAFE_NO_PAD;
 use chrono::DateTime;
 use rusqlite::{Connection, OptionalExtension, Row, params};
 use serde_json::Value;
 
 use super::RunSent;
 use super::pulses::agent_rows;
-use crate::rules::{Caller, Refusal, Scope};
+use crate::rules::{Caller, Refusal};
 use crate::wire::feed::Frame;
 use crate::wire::id::{AgentId, Slug};
-use crate::wire::run::{AgentRun, Run, RunPage, RunReport};
+use crate::wire::run::{AgentRun, Run, RunReport};
 use crate::wire::schema::Fault;
 use crate::wire::{More, Time};
 
-/// Most records of one page.
-pub const PAGE_MAX: u32 = 1000;
 /// Who measured: so far only the client that reported.
 const SOURCE: &str = "client_reported";
 
@@ -136,12 +132,13 @@ fn used(caller: &Caller, agent: &AgentId, known: &AgentRun, report: &RunReport) 
     faults.into()
 }
 
-const COLUMNS: &str = "r.id, o.slug AS owner, a.name, r.run_id, p.slug AS project, r.task, r.input_tokens,
+pub(super) const COLUMNS: &str =
+    "o.slug AS owner, a.name, r.run_id, p.slug AS project, r.task, r.input_tokens,
     r.output_tokens, r.turns, r.duration_ms, r.exit_code, r.reported_at";
-const TABLES: &str = "FROM runs r JOIN owners o ON o.id = r.owner JOIN agents a ON a.id = r.agent
+pub(super) const TABLES: &str = "FROM runs r JOIN owners o ON o.id = r.owner JOIN agents a ON a.id = r.agent
     JOIN projects p ON p.id = r.project";
 
-fn record(row: &Row<'_>) -> rusqlite::Result<AgentRun> {
+pub(super) fn record(row: &Row<'_>) -> rusqlite::Result<AgentRun> {
     let odd = |e: crate::wire::id::BadId| {
         rusqlite::Error::FromSqlConversionFailure(0, rusqlite::types::Type::Text, Box::new(e))
     };
@@ -163,45 +160,4 @@ fn record(row: &Row<'_>) -> rusqlite::Result<AgentRun> {
             more: More::new(),
         },
     })
-}
-
-/// A place in the list: the id of the last record that was given out. The order is that of arrival, so a
-/// page stays what it was while newer records come in, also on a clock that was set back.
-pub(super) fn place(cursor: &str) -> Result<i64, Refusal> {
-    let bytes = BASE64_URL_SAFE_NO_PAD.decode(cursor).ok().and_then(|bytes| bytes.try_into().ok());
-    bytes.map(i64::from_be_bytes).filter(|id| *id > 0).ok_or_else(|| {
-        let must = "must be the next_cursor of the page before, or be left out for the newest";
-        Fault::new("cursor", must, &Value::from(cursor)).into()
-    })
-}
-
-/// One page of the records that a person may read, newest first, from behind `place` on.
-pub(super) fn page(
-    connection: &Connection,
-    caller: &Caller,
-    place: Option<i64>,
-    limit: u32,
-) -> rusqlite::Result<RunPage> {
-    let within = match &caller.scope {
-        Scope::All => None,
-        Scope::Some(projects) => {
-            let slugs: Vec<&str> = projects.iter().map(Slug::as_str).collect();
-            Some(Value::from(slugs).to_string())
-        }
-    };
-    let mut select = connection.prepare_cached(&format!(
-        "SELECT {COLUMNS} {TABLES} WHERE r.owner = (SELECT id FROM owners WHERE slug = ?1) AND r.id < ?2
-         AND (?3 IS NULL OR p.slug IN (SELECT value FROM json_each(?3)))
-         ORDER BY r.id DESC LIMIT ?4"
-    ))?;
-    // One more than asked for tells whether there is a next page.
-    let rows = select.query_map(
-        params![caller.owner.as_str(), place.unwrap_or(i64::MAX), within, i64::from(limit) + 1],
-        |row| Ok((row.get::<_, i64>("id")?, record(row)?)),
-    )?;
-    let mut found: Vec<(i64, AgentRun)> = rows.collect::<Result<_, _>>()?;
-    let more = found.len() > limit as usize;
-    found.truncate(limit as usize);
-    let last = found.last().filter(|_| more).map(|(id, _)| BASE64_URL_SAFE_NO_PAD.encode(id.to_be_bytes()));
-    Ok(RunPage { runs: found.into_iter().map(|(_, run)| run).collect(), next_cursor: last })
 }

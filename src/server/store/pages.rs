@@ -1,0 +1,252 @@
+//! Pages of records: which ones stand on a page, and how the next page finds its beginning.
+
+use base64::Engine;
+use base64::prelude::BASE64_URL_SAFE_NO_PAD;
+use rusqlite::{Connection, OptionalExtension, named_params, params};
+use serde_json::Value;
+use sha2::{Digest, Sha256};
+
+use super::chosen::Chosen;
+use super::runs::{COLUMNS, TABLES, record};
+use crate::rules::{Caller, Refusal};
+use crate::wire::query::{Order, RunQuery, Sort};
+use crate::wire::run::RunPage;
+use crate::wire::schema::Fault;
+
+/// Where a page begins: behind a record, among those that were there at the first page. What is counted does not
+/// change by new records, so that pages list each of the old ones once, whatever arrives meanwhile.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Place {
+    /// Which question the page is of: of another it makes no sense.
+    question: [u8; 8],
+    /// The newest record of the first page's time.
+    top: i64,
+    /// The last record that was given out.
+    last: i64,
+}
+
+impl Place {
+    fn text(self) -> String {
+        let mut bytes = Vec::with_capacity(24);
+        bytes.extend(self.question);
+        bytes.extend(self.top.to_be_bytes());
+        bytes.extend(self.last.to_be_bytes());
+        BASE64_URL_SAFE_NO_PAD.encode(bytes)
+    }
+
+    /// Reads the cursor of a query, if it is one of it.
+    pub(super) fn read(caller: &Caller, query: &RunQuery) -> Result<Option<Self>, Refusal> {
+        let Some(text) = &query.cursor else { return Ok(None) };
+        let read = || -> Option<Self> {
+            let bytes: [u8; 24] = BASE64_URL_SAFE_NO_PAD.decode(text).ok()?.try_into().ok()?;
+            let (question, rest) = bytes.split_first_chunk::<8>()?;
+            let (top, rest) = rest.split_first_chunk::<8>()?;
+            let last = rest.first_chunk::<8>()?;
+            let (top, last) = (i64::from_be_bytes(*top), i64::from_be_bytes(*last));
+            let is_place = *question == digest(caller, query) && (1..=top).contains(&last);
+            is_place.then_some(Self { question: *question, top, last })
+        };
+        read().map(Some).ok_or_else(|| no_place(text))
+    }
+}
+
+fn no_place(cursor: &str) -> Refusal {
+    let must = "must be the next_cursor of the page before, asked for with the same filters and sort, or be left \
+                out for the first page";
+    Fault::new("cursor", must, &Value::from(cursor)).into()
+}
+
+/// Tells questions apart: who asks, the filters, the order.
+fn digest(caller: &Caller, query: &RunQuery) -> [u8; 8] {
+    let bare = RunQuery { limit: None, cursor: None, ..query.clone() };
+    let said = serde_json::json!([caller.owner.as_str(), bare.pairs()]).to_string();
+    let hash = Sha256::digest(said.as_bytes());
+    hash.first_chunk::<8>().copied().unwrap_or_default()
+}
+
+/// One page of the records that a person may read. `limit` is checked.
+pub(super) fn page(
+    connection: &Connection,
+    caller: &Caller,
+    query: &RunQuery,
+    place: Option<Place>,
+    limit: usize,
+) -> rusqlite::Result<Result<RunPage, Refusal>> {
+    let nothing = Ok(Ok(RunPage { runs: Vec::new(), next_cursor: None }));
+    let Some(chosen) = Chosen::of(connection, caller, query)? else { return nothing };
+    let sort = query.sort;
+    let (top, after) = match place {
+        None => {
+            let top: Option<i64> =
+                connection.prepare_cached("SELECT max(id) FROM runs")?.query_row([], |row| row.get(0))?;
+            (top.unwrap_or(0), None)
+        }
+        Some(place) => match after(connection, &chosen, sort, place.last)? {
+            Some(after) => (place.top, Some(after)),
+            None => return Ok(Err(no_place(query.cursor.as_deref().unwrap_or_default()))),
+        },
+    };
+    // One more than asked for tells whether there is a next page.
+    let many = limit + 1;
+    let mut ids = if sort.order == Order::Reported {
+        by_time(connection, &chosen, sort.descending, top, after, many)?
+    } else {
+        by_number(connection, &chosen, sort, top, after, many)?
+    };
+    let more = ids.len() > limit;
+    ids.truncate(limit);
+    let mut select = connection.prepare_cached(&format!("SELECT {COLUMNS} {TABLES} WHERE r.id = ?1"))?;
+    let runs = ids.iter().map(|id| select.query_row([id], record)).collect::<Result<_, _>>()?;
+    let last = ids.last().filter(|_| more);
+    let next = last.map(|last| Place { question: digest(caller, query), top, last: *last }.text());
+    Ok(Ok(RunPage { runs, next_cursor: next }))
+}
+
+/// The record behind which a page begins, with all that decides its place in the order.
+#[derive(Debug, Clone, Copy)]
+struct After {
+    id: i64,
+    reported_at: i64,
+    number: Option<i64>,
+}
+
+/// Records never change: what the last one was put in order by is read anew.
+fn after(connection: &Connection, chosen: &Chosen, sort: Sort, last: i64) -> rusqlite::Result<Option<After>> {
+    let number = number(sort.order);
+    let mut select = connection
+        .prepare_cached(&format!("SELECT reported_at, {number} FROM runs WHERE id = ?1 AND owner = ?2"))?;
+    let read =
+        |row: &rusqlite::Row<'_>| Ok(After { id: last, reported_at: row.get(0)?, number: row.get(1)? });
+    select.query_row(params![last, chosen.owner], read).optional()
+}
+
+/// What records are put in order by.
+fn number(order: Order) -> &'static str {
+    match order {
+        Order::Input => "input_tokens",
+        Order::Output => "output_tokens",
+        Order::Tokens => "input_tokens + output_tokens",
+        Order::Turns => "turns",
+        Order::Duration => "duration_ms",
+        Order::Exit => "exit_code",
+        _ => "NULL", // the rest are orders of groups, and of time
+    }
+}
+
+/// The first ids by time. Each index that leads there is in the order of time within a project, so the first of each
+/// project's are put together: however little is meant, no others are read.
+fn by_time(
+    connection: &Connection,
+    chosen: &Chosen,
+    descending: bool,
+    top: i64,
+    after: Option<After>,
+    many: usize,
+) -> rusqlite::Result<Vec<i64>> {
+    let (index, by) = match (&chosen.task, chosen.agent, &chosen.projects) {
+        (Some(_), ..) => ("runs_of_task", "AND task = :task AND project = :project AND :agent IN (agent, 0)"),
+        (None, Some(_), _) => {
+            ("runs_of_agent", "AND agent = :agent AND project = :project AND :task IS NULL")
+        }
+        (None, None, Some(_)) => {
+            ("runs_of_project", "AND project = :project AND :task IS NULL AND :agent = 0")
+        }
+        (None, None, None) => ("runs_newest", "AND :project = 0 AND :task IS NULL AND :agent = 0"),
+    };
+    let (way, behind) = if descending { ("DESC", "<") } else { ("ASC", ">") };
+    // The + keeps the pair from being taken for the index's range, which is given by :from and :to.
+    let mut select = connection.prepare_cached(&format!(
+        "SELECT reported_at, id FROM runs INDEXED BY {index}
+         WHERE owner = :owner {by} AND reported_at BETWEEN :from AND :to
+         AND id <= :top AND (+reported_at, id) {behind} (:at, :last)
+         ORDER BY reported_at {way}, id {way} LIMIT :many"
+    ))?;
+    let (mut from, mut to) = (chosen.since, chosen.until.saturating_sub(1));
+    let (at, last) = match after {
+        Some(after) if descending => {
+            to = to.min(after.reported_at);
+            (after.reported_at, after.id)
+        }
+        Some(after) => {
+            from = from.max(after.reported_at);
+            (after.reported_at, after.id)
+        }
+        None if descending => (i64::MAX, i64::MAX),
+        None => (i64::MIN, i64::MIN),
+    };
+    let projects = match (index, &chosen.projects) {
+        ("runs_newest", _) => vec![0],
+        _ => chosen.projects_with_records(connection)?.into_iter().collect(),
+    };
+    let mut found: Vec<(i64, i64)> = Vec::new();
+    for project in &projects {
+        let rows = select.query_map(
+            named_params! {
+                ":owner": chosen.owner, ":task": chosen.task, ":agent": chosen.agent.unwrap_or(0),
+                ":project": project, ":from": from, ":to": to, ":top": top, ":at": at, ":last": last,
+                ":many": many,
+            },
+            |row| Ok((row.get(0)?, row.get(1)?)),
+        )?;
+        for row in rows {
+            found.push(row?);
+        }
+    }
+    if projects.len() > 1 {
+        found.sort_unstable();
+        if descending {
+            found.reverse();
+        }
+        found.truncate(many);
+    }
+    Ok(found.into_iter().map(|(_, id)| id).collect())
+}
+
+/// The first ids by a number, those of which it is unknown last, and the newest first among equals.
+fn by_number(
+    connection: &Connection,
+    chosen: &Chosen,
+    sort: Sort,
+    top: i64,
+    after: Option<After>,
+    many: usize,
+) -> rusqlite::Result<Vec<i64>> {
+    let number = number(sort.order);
+    let (index, by) = match (&chosen.task, chosen.agent) {
+        (Some(_), _) => ("runs_of_task", "task = :task AND :agent IN (agent, 0)"),
+        (None, Some(_)) => ("runs_of_agent", "agent = :agent AND :task IS NULL"),
+        (None, None) => ("runs_newest", ":task IS NULL AND :agent = 0"),
+    };
+    let projects = match &chosen.projects {
+        None => ":projects IS NULL",
+        Some(_) => "project IN (SELECT value FROM json_each(:projects))",
+    };
+    let (way, behind) = if sort.descending { ("DESC", "<") } else { ("ASC", ">") };
+    let behind = match after {
+        None => ":number IS NULL AND :at = 0 AND :last = 0".to_owned(),
+        Some(After { number: None, .. }) => {
+            format!(":number IS NULL AND {number} IS NULL AND (reported_at, id) < (:at, :last)")
+        }
+        Some(_) => format!(
+            "({number} IS NULL OR {number} {behind} :number
+              OR ({number} = :number AND (reported_at, id) < (:at, :last)))"
+        ),
+    };
+    let mut select = connection.prepare_cached(&format!(
+        "SELECT id FROM runs INDEXED BY {index}
+         WHERE owner = :owner AND {by} AND {projects} AND reported_at BETWEEN :from AND :to
+         AND id <= :top AND {behind}
+         ORDER BY {number} IS NULL, {number} {way}, reported_at DESC, id DESC LIMIT :many"
+    ))?;
+    let within = chosen.projects.as_ref().map(|rows| serde_json::json!(rows).to_string());
+    let rows = select.query_map(
+        named_params! {
+            ":owner": chosen.owner, ":task": chosen.task, ":agent": chosen.agent.unwrap_or(0),
+            ":projects": within, ":from": chosen.since, ":to": chosen.until.saturating_sub(1), ":top": top,
+            ":number": after.and_then(|after| after.number), ":at": after.map_or(0, |after| after.reported_at),
+            ":last": after.map_or(0, |after| after.id), ":many": many,
+        },
+        |row| row.get(0),
+    )?;
+    rows.collect()
+}

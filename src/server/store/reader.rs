@@ -1,0 +1,90 @@
+//! A connection that only reads, asked by one at a time, on a thread that may wait.
+
+use std::sync::{Arc, Mutex};
+
+use rusqlite::{Connection, ErrorCode, InterruptHandle};
+use tokio::task::AbortHandle;
+
+use super::file::{Database, words};
+use super::trouble::Trouble;
+use super::{CallError, OpenError, lock, stopping};
+
+pub(super) struct Reader {
+    /// `None` once closed.
+    connection: Arc<Mutex<Option<Connection>>>,
+    interrupt: InterruptHandle,
+    /// Those who wait for the connection wait here, in order, and not on a thread each.
+    turn: tokio::sync::Mutex<()>,
+    trouble: Arc<Trouble>,
+}
+
+/// Ends a question whose asker has gone: it would hold up the next one for nothing.
+struct Asking<'a> {
+    question: AbortHandle,
+    interrupt: &'a InterruptHandle,
+}
+
+impl Drop for Asking<'_> {
+    fn drop(&mut self) {
+        if !self.question.is_finished() {
+            self.question.abort(); // where it has not begun
+            self.interrupt.interrupt();
+        }
+    }
+}
+
+impl std::fmt::Debug for Reader {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Reader").finish_non_exhaustive()
+    }
+}
+
+impl Reader {
+    pub(super) fn open(database: &Database, trouble: &Arc<Trouble>) -> Result<Self, OpenError> {
+        let connection = database.open_to_read()?;
+        connection.set_prepared_statement_cache_capacity(64);
+        let interrupt = connection.get_interrupt_handle();
+        Ok(Self {
+            connection: Arc::new(Mutex::new(Some(connection))),
+            interrupt,
+            turn: tokio::sync::Mutex::default(),
+            trouble: Arc::clone(trouble),
+        })
+    }
+
+    /// Asks the database as it is at one moment.
+    pub(super) async fn ask<T: Send + 'static>(
+        &self,
+        question: impl FnOnce(&Connection) -> rusqlite::Result<T> + Send + 'static,
+    ) -> Result<T, CallError> {
+        let (connection, trouble) = (Arc::clone(&self.connection), Arc::clone(&self.trouble));
+        let _turn = self.turn.lock().await;
+        let asked = tokio::task::spawn_blocking(move || match lock(&connection).as_ref() {
+            Some(connection) => at_one_moment(connection, question).map_err(|error| {
+                if error.sqlite_error_code() != Some(ErrorCode::OperationInterrupted) {
+                    trouble.say(&error, "the database could not be read");
+                }
+                CallError::Storage(words(&error))
+            }),
+            None => Err(stopping()),
+        });
+        // Gone before the turn is.
+        let _asking = Asking { question: asked.abort_handle(), interrupt: &self.interrupt };
+        asked.await.unwrap_or_else(|_| Err(stopping()))
+    }
+
+    /// Ends the connection, once nobody asks any more.
+    pub(super) async fn close(&self) {
+        let connection = Arc::clone(&self.connection);
+        // A question may still be answered; waiting for it is not for this thread.
+        let _ = tokio::task::spawn_blocking(move || lock(&connection).take()).await;
+    }
+}
+
+fn at_one_moment<T>(
+    connection: &Connection,
+    question: impl FnOnce(&Connection) -> rusqlite::Result<T>,
+) -> rusqlite::Result<T> {
+    let whole = connection.unchecked_transaction()?;
+    question(&whole)
+}

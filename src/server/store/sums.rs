@@ -1,0 +1,341 @@
+//! What records come to: from the sums that are kept with them, and from the records themselves where the question is
+//! finer than those.
+
+use std::collections::{BTreeSet, HashMap};
+
+use chrono::{DateTime, NaiveDate, TimeZone};
+use chrono_tz::Tz;
+use rusqlite::{Connection, Row, named_params, params};
+
+use super::chosen::{Chosen, Names};
+use crate::ledger::{Numbers, Part, Tally};
+use crate::rules::Caller;
+use crate::wire::Time;
+use crate::wire::query::{By, Order, RunQuery, Sort};
+use crate::wire::sums::{Group, RunSummary};
+
+/// Milliseconds of a quarter of an hour, with which the hours of every zone begin.
+const QUARTER: i64 = 15 * 60 * 1000;
+/// What stands for all agents, or all projects, where sums of them together are kept.
+const ALL: i64 = 0;
+
+/// A sum's columns, as [`tally`] reads them.
+const SUMS: &str = "runs, failed_known, failed, input_known, input, output_known, output, turns_known, turns,
+    duration_known, duration, failed_tokens_known, failed_tokens, tokens_known, tokens, first_at, last_at";
+
+/// Reads [`SUMS`] from the column `at` on.
+fn tally(row: &Row<'_>, at: usize) -> rusqlite::Result<Tally> {
+    let part =
+        |at: usize| -> rusqlite::Result<Part> { Ok(Part { known: row.get(at)?, sum: row.get(at + 1)? }) };
+    Ok(Tally {
+        runs: row.get(at)?,
+        failed: part(at + 1)?,
+        input: part(at + 3)?,
+        output: part(at + 5)?,
+        turns: part(at + 7)?,
+        duration: part(at + 9)?,
+        failed_tokens: part(at + 11)?,
+        tokens: part(at + 13)?,
+        reported: Some((time(row.get(at + 15)?), time(row.get(at + 16)?))),
+    })
+}
+
+fn time(millis: i64) -> Time {
+    DateTime::from_timestamp_millis(millis).unwrap_or_default()
+}
+
+/// What a group is of. What it is not of is left empty.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Hash)]
+struct Key {
+    project: i64,
+    agent: i64,
+    task: String,
+    day: Option<NaiveDate>,
+}
+
+/// The groups while they are added up.
+struct Groups {
+    by: By,
+    zone: Tz,
+    by_key: HashMap<Key, (Tally, BTreeSet<i64>)>,
+}
+
+impl Groups {
+    fn none(by: By, zone: Tz) -> Self {
+        Self { by, zone, by_key: HashMap::new() }
+    }
+
+    /// Adds what a part of the records comes to: of a project, of an agent, for a task, in a quarter; of which those
+    /// matter that are grouped by.
+    fn add(&mut self, project: i64, agent: i64, task: &str, quarter: i64, tally: &Tally) {
+        let key = match self.by {
+            By::Task => Key { project, task: task.to_owned(), ..Key::default() },
+            By::Agent => Key { agent, ..Key::default() },
+            By::Project => Key { project, ..Key::default() },
+            By::Day => Key { day: Some(day(self.zone, quarter)), ..Key::default() },
+        };
+        let (sum, agents) = self.by_key.entry(key).or_default();
+        sum.join(tally);
+        if self.by == By::Task && agent != ALL {
+            agents.insert(agent);
+        }
+    }
+}
+
+/// The day on which a quarter of an hour is, in a zone.
+fn day(zone: Tz, quarter: i64) -> NaiveDate {
+    zone.from_utc_datetime(&time(quarter.saturating_mul(QUARTER)).naive_utc()).date_naive()
+}
+
+/// What is told to whom no record exists.
+pub(super) fn of_nothing(by: By, zone: Tz) -> RunSummary {
+    told(Groups::none(by, zone), &Names::default(), &RunQuery::default())
+}
+
+/// What the records that are meant come to.
+pub(super) fn summary(
+    connection: &Connection,
+    caller: &Caller,
+    by: By,
+    zone: Tz,
+    query: &RunQuery,
+) -> rusqlite::Result<RunSummary> {
+    let mut groups = Groups::none(by, zone);
+    let mut names = Names::default();
+    if let Some(chosen) = Chosen::of(connection, caller, query)? {
+        names = Names::read(connection, caller, chosen.owner)?;
+        gather(connection, &chosen, &names, &mut groups)?;
+    }
+    Ok(told(groups, &names, query))
+}
+
+fn gather(
+    connection: &Connection,
+    chosen: &Chosen,
+    names: &Names,
+    groups: &mut Groups,
+) -> rusqlite::Result<()> {
+    let projects = chosen.projects_with_records(connection)?;
+    // Sums of all agents together will do, unless they are told apart or one is meant.
+    let agents = match (chosen.agent, groups.by) {
+        (Some(agent), _) => vec![agent],
+        (None, By::Agent) => names.agents.keys().copied().collect(),
+        (None, _) => vec![ALL],
+    };
+    let of_time = groups.by == By::Day || chosen.is_bounded();
+    match (&chosen.task, of_time) {
+        (Some(_), true) => records(connection, chosen, &projects, chosen.since, chosen.until, groups),
+        (None, true) if groups.by == By::Task => {
+            records(connection, chosen, &projects, chosen.since, chosen.until, groups)
+        }
+        (None, true) => {
+            let together = chosen.projects.is_none() && groups.by != By::Project;
+            let of = if together { BTreeSet::from([ALL]) } else { projects.clone() };
+            quarters(connection, chosen, &of, &agents, &projects, groups)
+        }
+        (Some(_), false) => tasks(connection, chosen, &projects, &agents, groups),
+        (None, false) if groups.by == By::Task => tasks(connection, chosen, &projects, &agents, groups),
+        (None, false) => {
+            let mut select = connection
+                .prepare_cached(&format!("SELECT project, agent, {SUMS} FROM agent_sums WHERE owner = ?1"))?;
+            let mut rows = select.query([chosen.owner])?;
+            while let Some(row) = rows.next()? {
+                let (project, agent) = (row.get(0)?, row.get(1)?);
+                if projects.contains(&project) && chosen.agent.is_none_or(|meant| meant == agent) {
+                    groups.add(project, agent, "", 0, &tally(row, 2)?);
+                }
+            }
+            Ok(())
+        }
+    }
+}
+
+/// Adds the kept sums of tasks.
+fn tasks(
+    connection: &Connection,
+    chosen: &Chosen,
+    projects: &BTreeSet<i64>,
+    agents: &[i64],
+    groups: &mut Groups,
+) -> rusqlite::Result<()> {
+    let one = if chosen.task.is_some() { "task = ?4" } else { "?4 IS NULL" };
+    let mut select = connection.prepare_cached(&format!(
+        "SELECT task, agents, {SUMS} FROM task_sums WHERE owner = ?1 AND project = ?2 AND agent = ?3 AND {one}"
+    ))?;
+    for project in projects {
+        for agent in agents {
+            let mut rows = select.query(params![chosen.owner, project, agent, chosen.task])?;
+            while let Some(row) = rows.next()? {
+                let task = row.get_ref(0)?.as_str()?;
+                let tally = tally(row, 2)?;
+                groups.add(*project, *agent, task, 0, &tally);
+                if let Ok(agents) = row.get_ref(1)?.as_str()
+                    && groups.by == By::Task
+                {
+                    let key = Key { project: *project, task: task.to_owned(), ..Key::default() };
+                    if let Some((_, all)) = groups.by_key.get_mut(&key) {
+                        all.extend(agents.split_ascii_whitespace().filter_map(|row| row.parse::<i64>().ok()));
+                    }
+                }
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Adds the kept sums of the whole quarters that are meant, and the records of what time is left at either end.
+fn quarters(
+    connection: &Connection,
+    chosen: &Chosen,
+    of: &BTreeSet<i64>,
+    agents: &[i64],
+    projects: &BTreeSet<i64>,
+    groups: &mut Groups,
+) -> rusqlite::Result<()> {
+    let from = chosen.since.div_euclid(QUARTER) + i64::from(chosen.since.rem_euclid(QUARTER) > 0);
+    let to = chosen.until.div_euclid(QUARTER);
+    // No quarter is outside of what milliseconds can say.
+    let (first, last) = (from.saturating_mul(QUARTER), to.saturating_mul(QUARTER));
+    if from >= to {
+        return records(connection, chosen, projects, chosen.since, chosen.until, groups);
+    }
+    let mut select = connection.prepare_cached(&format!(
+        "SELECT quarter, {SUMS} FROM quarter_sums
+         WHERE owner = ?1 AND project = ?2 AND agent = ?3 AND quarter >= ?4 AND quarter < ?5 ORDER BY quarter"
+    ))?;
+    for project in of {
+        for agent in agents {
+            let mut rows = select.query(params![chosen.owner, project, agent, from, to])?;
+            while let Some(row) = rows.next()? {
+                groups.add(*project, *agent, "", row.get(0)?, &tally(row, 1)?);
+            }
+        }
+    }
+    if chosen.since != i64::MIN {
+        records(connection, chosen, projects, chosen.since, first, groups)?;
+    }
+    if chosen.until != i64::MAX {
+        records(connection, chosen, projects, last, chosen.until, groups)?;
+    }
+    Ok(())
+}
+
+/// Adds the records themselves that were reported from `since` on and before `until`.
+fn records(
+    connection: &Connection,
+    chosen: &Chosen,
+    projects: &BTreeSet<i64>,
+    since: i64,
+    until: i64,
+    groups: &mut Groups,
+) -> rusqlite::Result<()> {
+    if since >= until {
+        return Ok(());
+    }
+    let (index, by) = match (&chosen.task, chosen.agent, &chosen.projects) {
+        (Some(_), ..) => ("runs_of_task", "AND task = :task AND project = :project AND :agent IN (agent, 0)"),
+        (None, Some(_), _) => {
+            ("runs_of_agent", "AND agent = :agent AND project = :project AND :task IS NULL")
+        }
+        (None, None, Some(_)) => {
+            ("runs_of_project", "AND project = :project AND :task IS NULL AND :agent = 0")
+        }
+        (None, None, None) => ("runs_newest", "AND :project = 0 AND :task IS NULL AND :agent = 0"),
+    };
+    let task = if groups.by == By::Task { "task" } else { "''" };
+    let mut select = connection.prepare_cached(&format!(
+        "SELECT project, agent, {task}, input_tokens, output_tokens, turns, duration_ms, exit_code, reported_at
+         FROM runs INDEXED BY {index}
+         WHERE owner = :owner {by} AND reported_at BETWEEN :from AND :to"
+    ))?;
+    let all = BTreeSet::from([ALL]);
+    for project in if index == "runs_newest" { &all } else { projects } {
+        let mut rows = select.query(named_params! {
+            ":owner": chosen.owner, ":task": chosen.task, ":agent": chosen.agent.unwrap_or(ALL),
+            ":project": project, ":from": since, ":to": until.saturating_sub(1),
+        })?;
+        while let Some(row) = rows.next()? {
+            let reported_at: i64 = row.get(8)?;
+            let numbers = Numbers {
+                input: row.get(3)?,
+                output: row.get(4)?,
+                turns: row.get(5)?,
+                duration: row.get(6)?,
+                exit: row.get(7)?,
+                reported_at: time(reported_at),
+            };
+            let task = row.get_ref(2)?.as_str()?;
+            groups.add(row.get(0)?, row.get(1)?, task, reported_at.div_euclid(QUARTER), &numbers.into());
+        }
+    }
+    Ok(())
+}
+
+/// The groups as they are told: in order, as many as were asked for.
+fn told(groups: Groups, names: &Names, query: &RunQuery) -> RunSummary {
+    let Groups { by, zone, by_key } = groups;
+    let mut total = Tally::default();
+    let count = by_key.len();
+    let mut rows: Vec<Group> = by_key
+        .into_iter()
+        .map(|(key, (tally, agents))| {
+            total.join(&tally);
+            let of_project = matches!(by, By::Task | By::Project);
+            Group {
+                project: names.projects.get(&key.project).filter(|_| of_project).cloned(),
+                task_id: Some(key.task).filter(|_| by == By::Task),
+                agent_id: names.agents.get(&key.agent).filter(|_| by == By::Agent).cloned(),
+                day: key.day.map(|day| day.to_string()),
+                agents: agents.iter().filter_map(|agent| names.agents.get(agent).cloned()).collect(),
+                totals: tally.totals(),
+            }
+        })
+        .collect();
+    rows.sort_by(|one, other| in_order(query.sort, one, other));
+    rows.truncate(query.limit.map_or(usize::MAX, |limit| limit as usize));
+    for row in &mut rows {
+        row.agents.sort_unstable();
+    }
+    RunSummary {
+        by: by.as_str().to_owned(),
+        tz: (by == By::Day).then(|| zone.name().to_owned()),
+        rows,
+        groups: count as u64,
+        total: total.totals(),
+    }
+}
+
+fn in_order(sort: Sort, one: &Group, other: &Group) -> std::cmp::Ordering {
+    let way = |ordering: std::cmp::Ordering| if sort.descending { ordering.reverse() } else { ordering };
+    let by = match sort.order {
+        Order::Name => way(name(one).cmp(&name(other))),
+        order => match (number(order, one), number(order, other)) {
+            (Some(a), Some(b)) => way(a.cmp(&b)),
+            (known, other) => other.is_some().cmp(&known.is_some()),
+        },
+    };
+    let newest = other.totals.last_reported_at.cmp(&one.totals.last_reported_at);
+    by.then(newest).then_with(|| name(one).cmp(&name(other)))
+}
+
+/// What a group is called, for its place in the order.
+fn name(group: &Group) -> (Option<&str>, Option<&str>, Option<&str>, Option<&str>) {
+    let Group { project, task_id, agent_id, day, .. } = group;
+    (task_id.as_deref(), project.as_deref(), agent_id.as_ref().map(|agent| agent.as_str()), day.as_deref())
+}
+
+fn number(order: Order, group: &Group) -> Option<i64> {
+    let totals = &group.totals;
+    match order {
+        Order::Reported => totals.last_reported_at.map(|time| time.timestamp_millis()),
+        Order::Runs => Some(totals.runs),
+        Order::Failed => totals.failed.sum,
+        Order::Input => totals.input_tokens.sum,
+        Order::Output => totals.output_tokens.sum,
+        Order::Tokens => totals.tokens.sum,
+        Order::Turns => totals.turns.sum,
+        Order::Duration => totals.duration_ms.sum,
+        Order::FailedTokens => totals.failed_tokens.sum,
+        Order::Name | Order::Exit => None,
+    }
+}
