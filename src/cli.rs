@@ -7,6 +7,7 @@ mod local;
 mod look;
 mod pulse;
 mod room;
+mod runs;
 mod screen;
 mod serve;
 mod theme;
@@ -58,6 +59,8 @@ enum Command {
     Watch(WatchArgs),
     /// Report a pulse from a shell or a hook
     Pulse(PulseArgs),
+    /// What runs came to: tokens, turns, time, by task, agent, project, day or one by one
+    Runs(runs::RunsArgs),
     /// Let an agent app into the room, and say what to paste so that it reports
     Connect(ConnectArgs),
     /// Run a room
@@ -377,6 +380,7 @@ fn run(cli: Cli) -> anyhow::Result<()> {
         Command::Demo(args) => demo::run(&args),
         Command::Watch(args) => watch::run(&args, &cli.reach),
         Command::Pulse(args) => pulse::run(&args, &cli.reach),
+        Command::Runs(args) => runs::run(&args, &cli.reach),
         Command::Connect(args) => connect::run(&args, &cli.reach),
         Command::Serve(args) => serve::run(args, &cli.reach),
         Command::Key(command) => key::run(command, &cli.reach),

@@ -42,7 +42,8 @@ const MAY_USE: &[(&str, &[&str])] = &[
     // What a watcher makes of a room is no business of the room's.
     ("server", &["wire", "shown", "rules", "ledger"]),
     ("client", &["PURE"]),
-    ("report", &["PURE"]),
+    // Run records are written as the room hands them over, a page at a time.
+    ("report", &["PURE", "client"]),
     ("tui", &["PURE", "client"]),
     ("runner", &["PURE", "client"]),
     ("demo", &["PURE", "server", "client", "tui"]),

@@ -29,6 +29,8 @@ pub(super) enum Unknown {
     Refuse,
     /// It is made.
     Make,
+    /// Nothing: what is asked is not about one room.
+    Never,
 }
 
 /// A room that can be asked.
@@ -68,6 +70,9 @@ pub(super) fn ready(config: Config, owner: Option<&Slug>, unknown: Unknown) -> a
     }
     let mut keys = keys(&config)?;
     enter(&config, &mut keys, owner)?;
+    if unknown == Unknown::Never {
+        return Ok(Ready { config, notice });
+    }
     let project = match config.project() {
         Some(project) if unknown == Unknown::Refuse => named(&keys, project)?,
         Some(project) => project,

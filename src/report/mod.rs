@@ -2,6 +2,7 @@
 
 pub mod json;
 pub mod plain;
+pub mod runs;
 
 use std::io;
 
