@@ -4,6 +4,7 @@
 //! earlier calls while the room's clock is set back, so that ages, failures and history are there at once.
 
 pub mod cast;
+pub mod runs;
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -79,7 +80,7 @@ impl Demo {
         let stop = CancellationToken::new();
         let room = tokio::spawn(server::serve(listener, store, server::Options::default(), stop.clone()));
         let demo = Self { host, clock, watcher, agents, stop, room, _folder: folder };
-        for call in cast::earlier() {
+        for call in runs::earlier().into_iter().chain(cast::earlier()) {
             demo.clock.set_offset(ahead - call.at);
             demo.say(&call).await?;
         }
@@ -92,7 +93,10 @@ impl Demo {
         let access = self.agents.get(call.agent).context("nobody of the cast has this name")?;
         let mut says: Map<String, Value> = call.says.as_object().cloned().unwrap_or_default();
         says.insert("project".into(), cast::PROJECT.into());
-        mcp::call(access, "update_pulse", says, PATIENCE)
+        if call.tool == "report_run" {
+            says.insert("run_id".into(), launch()?.into());
+        }
+        mcp::call(access, call.tool, says, PATIENCE)
             .await
             .with_context(|| format!("the demo's room did not take what {} said", call.agent))?;
         Ok(())
@@ -110,7 +114,7 @@ impl Demo {
             title: "Demo".into(),
             lines: vec![
                 format!("A made-up cast calls a real room on {}, gone with this window.", self.host),
-                "Try  n what needs you · 2 clashes · 4 activity · Enter open · ? keys · q out".into(),
+                "Try  n what needs you · 2 clashes · 3 what each task used · ? keys · q out".into(),
                 "Your own: prickle watch, then prickle connect claude-code".into(),
             ],
             began,
@@ -139,4 +143,14 @@ impl Demo {
         self.room.await.context("the demo's room broke")??;
         Ok(())
     }
+}
+
+/// A UUID that no launch had before.
+fn launch() -> anyhow::Result<String> {
+    let mut bytes = [0; 16];
+    getrandom::fill(&mut bytes)?;
+    bytes[6] = bytes[6] & 0x0f | 0x40; // version 4: random
+    bytes[8] = bytes[8] & 0x3f | 0x80;
+    let hex: String = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
+    Ok(format!("{}-{}-{}-{}-{}", &hex[..8], &hex[8..12], &hex[12..16], &hex[16..20], &hex[20..]))
 }
