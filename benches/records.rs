@@ -36,6 +36,12 @@ const AT_ONCE: Duration = Duration::from_millis(50);
 const SOON: Duration = Duration::from_millis(300);
 const FRAME: Duration = Duration::from_millis(150);
 
+/// What a summary says of each group, from the records themselves.
+const NUMBERS: &str =
+    "count(*), sum(input_tokens), count(input_tokens), sum(output_tokens), count(output_tokens),
+    sum(turns), count(turns), sum(duration_ms), count(duration_ms), sum(exit_code <> 0), count(exit_code),
+    min(reported_at), max(reported_at)";
+
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let records = arguments.iter().find_map(|argument| argument.parse().ok()).unwrap_or(1_000_000);
@@ -118,7 +124,7 @@ impl<'a> House<'a> {
         let one = &self.get("/v1/runs?limit=1")["runs"][0];
         let (task, agent) = (one["task_id"].as_str().unwrap(), one["agent_id"].as_str().unwrap());
         let of = [
-            "".into(),
+            String::new(),
             format!("&task={task}"),
             format!("&agent={agent}"),
             format!("&project={}", PROJECTS[0]),
@@ -200,7 +206,7 @@ impl<'a> House<'a> {
                     command.arg("runs").args(arguments).env_clear().envs(self.environment());
                     let ran = command.stdin(Stdio::null()).output().unwrap();
                     assert!(ran.status.success(), "{}", String::from_utf8_lossy(&ran.stderr));
-                    lines = ran.stdout.iter().filter(|byte| **byte == b'\n').count();
+                    lines = String::from_utf8(ran.stdout).unwrap().lines().count();
                 })
             });
             let what = format!("{}: {lines} lines", arguments.join(" "));
@@ -275,10 +281,6 @@ fn beside(db: &Path) {
         });
         Table::seen(&format!("{what}: {rows} rows"), format!("{asked:.0?}"));
     };
-    const NUMBERS: &str =
-        "count(*), sum(input_tokens), count(input_tokens), sum(output_tokens), count(output_tokens),
-        sum(turns), count(turns), sum(duration_ms), count(duration_ms), sum(exit_code <> 0), count(exit_code),
-        min(reported_at), max(reported_at)";
     for by in ["project, task", "agent", "project", "reported_at / 86400000"] {
         let sql = format!("SELECT {by}, {NUMBERS} FROM runs GROUP BY {by}");
         seen(&format!("GROUP BY {by} over the records"), &sql);

@@ -8,11 +8,13 @@ pub mod runs;
 
 use std::collections::HashMap;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use anyhow::Context;
 use chrono::{TimeDelta, Utc};
 use serde_json::{Map, Value};
+use sha2::{Digest, Sha256};
 use tempfile::TempDir;
 use tokio::net::TcpListener;
 use tokio::task::JoinHandle;
@@ -40,6 +42,7 @@ pub struct Demo {
     clock: Clock,
     watcher: Access,
     agents: HashMap<&'static str, Access>,
+    launches: AtomicU64,
     stop: CancellationToken,
     room: JoinHandle<std::io::Result<()>>,
     _folder: TempDir,
@@ -79,9 +82,11 @@ impl Demo {
         }
         let stop = CancellationToken::new();
         let room = tokio::spawn(server::serve(listener, store, server::Options::default(), stop.clone()));
-        let demo = Self { host, clock, watcher, agents, stop, room, _folder: folder };
+        let launches = AtomicU64::default();
+        let demo = Self { host, clock, watcher, agents, launches, stop, room, _folder: folder };
+        let began = Utc::now() + ahead;
         for call in runs::earlier().into_iter().chain(cast::earlier()) {
-            demo.clock.set_offset(ahead - call.at);
+            demo.clock.set_offset(began - call.at - Utc::now());
             demo.say(&call).await?;
         }
         demo.clock.set_offset(ahead);
@@ -94,12 +99,21 @@ impl Demo {
         let mut says: Map<String, Value> = call.says.as_object().cloned().unwrap_or_default();
         says.insert("project".into(), cast::PROJECT.into());
         if call.tool == "report_run" {
-            says.insert("run_id".into(), launch()?.into());
+            says.insert("run_id".into(), self.launch(call).into());
         }
         mcp::call(access, call.tool, says, PATIENCE)
             .await
             .with_context(|| format!("the demo's room did not take what {} said", call.agent))?;
         Ok(())
+    }
+
+    /// A UUID for a run, another one for each launch of it; the same ones in each demo.
+    fn launch(&self, call: &Call) -> String {
+        let launches = self.launches.fetch_add(1, Ordering::Relaxed);
+        let sum = Sha256::digest(format!("{launches} {}", call.says));
+        let hex: String = sum.iter().take(16).map(|byte| format!("{byte:02x}")).collect();
+        // Version 8, where the rest is the maker's own.
+        format!("{}-{}-8{}-8{}-{}", &hex[..8], &hex[8..12], &hex[13..16], &hex[17..20], &hex[20..])
     }
 
     /// The address and key of the demo's window.
@@ -143,14 +157,4 @@ impl Demo {
         self.room.await.context("the demo's room broke")??;
         Ok(())
     }
-}
-
-/// A UUID that no launch had before.
-fn launch() -> anyhow::Result<String> {
-    let mut bytes = [0; 16];
-    getrandom::fill(&mut bytes)?;
-    bytes[6] = bytes[6] & 0x0f | 0x40; // version 4: random
-    bytes[8] = bytes[8] & 0x3f | 0x80;
-    let hex: String = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
-    Ok(format!("{}-{}-{}-{}-{}", &hex[..8], &hex[8..12], &hex[12..16], &hex[16..20], &hex[20..]))
 }
