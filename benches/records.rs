@@ -42,6 +42,10 @@ const NUMBERS: &str =
     sum(turns), count(turns), sum(duration_ms), count(duration_ms), sum(exit_code <> 0), count(exit_code),
     min(reported_at), max(reported_at)";
 
+/// The same from the sums that the room keeps.
+const SUMS: &str = "sum(runs), sum(input), sum(input_known), sum(output), sum(output_known), sum(turns),
+    sum(turns_known), sum(duration), sum(duration_known), sum(failed), sum(failed_known), min(first_at), max(last_at)";
+
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let records = arguments.iter().find_map(|argument| argument.parse().ok()).unwrap_or(1_000_000);
@@ -246,12 +250,29 @@ impl<'a> House<'a> {
         table.time("3: the runs by task", opened, FRAME);
     }
 
-    /// The memory of a watch that has looked at all that there is, in bytes.
+    /// The memory, in bytes, of a watch that has looked at the tasks of all days, and at thousands of an agent's runs.
     fn looked_through(&self) -> u64 {
         let mut watch = self.watch();
         watch.send("3");
         watch.wait_for("task-");
+        watch.send("dd");
+        watch.wait_for("all days");
+        scroll(&mut watch, 10);
+        watch.send("go");
+        watch.wait_for("by agent");
+        watch.send("\r");
+        watch.wait_for("reported");
+        scroll(&mut watch, 60);
         resident(&watch)
+    }
+}
+
+/// Half a page down so many times five, with a little time to get there.
+fn scroll(terminal: &mut Terminal, times: u32) {
+    for _ in 0..times {
+        let began = Instant::now();
+        terminal.send(&"\x04".repeat(5));
+        terminal.wait_anyhow("a moment passes", |_| began.elapsed() > Duration::from_millis(40));
     }
 }
 
@@ -282,8 +303,19 @@ fn beside(db: &Path) {
         Table::seen(&format!("{what}: {rows} rows"), format!("{asked:.0?}"));
     };
     for by in ["project, task", "agent", "project", "reported_at / 86400000"] {
-        let sql = format!("SELECT {by}, {NUMBERS} FROM runs GROUP BY {by}");
-        seen(&format!("GROUP BY {by} over the records"), &sql);
+        seen(
+            &format!("GROUP BY {by} over the records"),
+            &format!("SELECT {by}, {NUMBERS} FROM runs GROUP BY {by}"),
+        );
+    }
+    Table::title("and on the sums that the room keeps");
+    for (by, of) in [
+        ("project, task", "task_sums WHERE agent = 0"),
+        ("agent", "agent_sums"),
+        ("project", "agent_sums"),
+        ("quarter / 96", "quarter_sums WHERE project = 0 AND agent = 0"),
+    ] {
+        seen(&format!("GROUP BY {by} over {of}"), &format!("SELECT {by}, {SUMS} FROM {of} GROUP BY {by}"));
     }
 }
 

@@ -45,6 +45,8 @@ fn the_demo_is_complete_in_its_first_picture_and_leaves_nothing_behind() {
         let address: std::net::SocketAddr = format!("127.0.0.1:{port}").parse().unwrap();
         std::net::TcpStream::connect(address).expect("the demo's room listens");
 
+        demo.send("3");
+        demo.wait_for_all(&["auth-cleanup", "favicon", "footer-copy"]);
         demo.send("q");
         let ended = demo.wait_exit();
         assert_eq!((ended.exit_code(), ended.signal()), (0, None));

@@ -103,18 +103,21 @@ pub struct Export {
 /// The questions whose answers the screen lacks, or has only from before something changed.
 pub fn wanted(model: &Model) -> Vec<Question> {
     let runs = &model.runs;
-    let lost =
-        matches!(model.present().connection, Connection::Offline { .. } | Connection::Refused { .. });
+    let lost = matches!(model.present().connection, Connection::Offline { .. } | Connection::Refused { .. });
     if runs.reader != Reader::Person || lost {
         return Vec::new(); // what can't be answered is asked once there is somebody to answer
     }
     let ask = |slot| current(model, slot).map(|ask| Question { slot, ask, version: runs.version });
     let mut questions: Vec<Question> = Vec::new();
-    for (slot, held) in
-        [(Slot::Total, &runs.total), (Slot::Sums, &runs.sums), (Slot::Days, &runs.days), (Slot::Task, &runs.task)]
-    {
+    for (slot, held) in [
+        (Slot::Total, &runs.total),
+        (Slot::Sums, &runs.sums),
+        (Slot::Days, &runs.days),
+        (Slot::Task, &runs.task),
+    ] {
         // A picture that stands still is not made newer.
-        let lacks = |ask: &Ask| held.as_ref().is_none_or(|held| held.ask != *ask || is_old(model, held.version));
+        let lacks =
+            |ask: &Ask| held.as_ref().is_none_or(|held| held.ask != *ask || is_old(model, held.version));
         questions.extend(ask(slot).filter(|question| lacks(&question.ask)));
     }
     questions.extend(page(model));

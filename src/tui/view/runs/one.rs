@@ -10,8 +10,8 @@ use crate::tui::model::{Model, Pane};
 use crate::tui::runs::listed;
 use crate::tui::view::agent::plain;
 use crate::tui::view::paint::Canvas;
-use crate::tui::view::{Parts, key, pad, text};
 use crate::tui::view::pane;
+use crate::tui::view::{Parts, key, pad, text};
 use crate::wire::run::AgentRun;
 
 /// Columns of a field's name with the blank behind it.

@@ -102,11 +102,7 @@ fn person(model: &Model) -> Vec<(String, Style)> {
         }
         _ => format!("{} looks at other days.", key(Action::Period)),
     };
-    vec![
-        (format!("No runs reported{days}."), theme.focus),
-        (String::new(), theme.text),
-        (more, theme.muted),
-    ]
+    vec![(format!("No runs reported{days}."), theme.focus), (String::new(), theme.text), (more, theme.muted)]
 }
 
 /// What is waited for.

@@ -229,10 +229,8 @@ fn bars(model: &Model, rows: &Listed<'_>, left: usize) -> Option<Scale> {
 
 /// Tokens in and out together.
 pub fn tokens(totals: &Totals) -> Amount {
-    let (read, wrote) = (
-        Amount::of(totals.input_tokens, totals.runs),
-        Amount::of(totals.output_tokens, totals.runs),
-    );
+    let (read, wrote) =
+        (Amount::of(totals.input_tokens, totals.runs), Amount::of(totals.output_tokens, totals.runs));
     match (read, wrote) {
         (Amount::Exactly(read), Amount::Exactly(wrote)) => Amount::Exactly(read.saturating_add(wrote)),
         (Amount::Unknown, Amount::Unknown) => Amount::Unknown,
