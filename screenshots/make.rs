@@ -5,11 +5,13 @@
 //! ```text
 //! cargo run --example screenshots               make them anew (PNG too where rsvg-convert is installed)
 //! cargo run --example screenshots -- --check    fail where one is no longer what the program shows
+//! cargo run --example screenshots -- runs        only those whose names begin so
 //! cargo run --example screenshots -- --record   record the two rooms anew first, from the demo's cast
 //! ```
 
 mod own;
 mod record;
+mod running;
 mod shoot;
 mod svg;
 
@@ -33,6 +35,9 @@ const SHOTS: &[Shot] = &[
     shot("side-pane", ROOM, LIVE, (38, 24), "", &[]),
     shot("zones", ROOM, LIVE, (45, 12), "", &[]),
     shot("clashes", ROOM, LIVE, (120, 30), "2", &[]),
+    runs("runs", (120, 30), "3", &["auth-cleanup"]),
+    runs("runs-task", (120, 24), "3jjj\r", &["auth-cleanup", "", "", "", "reported"]),
+    runs("runs-38", (38, 24), "3", &["auth-cleanup"]),
     shot("activity", ROOM, LIVE, (100, 24), "4", &[]),
     shot("filter", ROOM, LIVE, (80, 15), "/s:working f:src/", &[]),
     shot("agent", ROOM, LIVE, (38, 24), "\r", &[]),
@@ -55,7 +60,17 @@ const fn shot(
     keys: &'static str,
     args: &'static [&'static str],
 ) -> Shot {
-    Shot { name, of: Of::Recording(room, at), size, keys, args, light: false }
+    Shot { name, of: Of::Recording(room, at), size, keys, shows: &[], args, light: false }
+}
+
+/// A picture of the run records of the demo's room: after which keys, and what the screen holds after each.
+const fn runs(
+    name: &'static str,
+    size: (u16, u16),
+    keys: &'static str,
+    shows: &'static [&'static str],
+) -> Shot {
+    Shot { name, of: Of::Running(record::NOON), size, keys, shows, args: &[], light: false }
 }
 
 fn main() -> ExitCode {
@@ -77,7 +92,11 @@ fn run() -> anyhow::Result<bool> {
     }
     let binary = shoot::binary()?;
     let mut good = true;
-    for shot in SHOTS {
+    let named = |shot: &&Shot| {
+        let mut names = arguments.iter().filter(|argument| !argument.starts_with("--")).peekable();
+        names.peek().is_none() || names.any(|name| shot.name.starts_with(name.as_str()))
+    };
+    for shot in SHOTS.iter().filter(named) {
         let screen = shot.take(&binary)?;
         // What was erased behind a text may be blanks or nothing, as it came about.
         let text: String = screen.contents().lines().map(|line| format!("{}\n", line.trim_end())).collect();

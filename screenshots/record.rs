@@ -13,7 +13,8 @@ use prickle::demo::{Demo, cast};
 use prickle::picture::{Heard, News};
 use prickle::wire::Time;
 
-const NOON: &str = "2026-11-30T14:32:07Z";
+/// When the pictures are taken, by the room's clock.
+pub const NOON: &str = "2026-11-30T14:32:07Z";
 
 /// Writes both recordings, in place of old ones.
 pub fn run(room: &Path, empty: &Path) -> anyhow::Result<()> {

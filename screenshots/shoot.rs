@@ -11,6 +11,7 @@ use anyhow::Context;
 use portable_pty::{CommandBuilder, PtySize, native_pty_system};
 
 use crate::own::Machine;
+use crate::running::Running;
 
 /// What a picture is of.
 pub struct Shot {
@@ -18,6 +19,8 @@ pub struct Shot {
     pub of: Of,
     pub size: (u16, u16),
     pub keys: &'static str,
+    /// What the screen holds after the first key, after the second, and so on, where that has to be waited for.
+    pub shows: &'static [&'static str],
     pub args: &'static [&'static str],
     pub light: bool,
 }
@@ -28,6 +31,8 @@ pub enum Of {
     Recording(&'static str, &'static str),
     /// A fresh machine's own.
     Own,
+    /// The demo's, at a moment.
+    Running(&'static str),
 }
 
 /// Nothing written for so long after something was: the program has drawn what it had to.
@@ -60,6 +65,7 @@ impl Shot {
         command.arg("watch");
         command.env_clear();
         let home = tempfile::tempdir()?;
+        let mut running = None;
         let own = match self.of {
             Of::Recording(file, at) => {
                 command.args(["--replay", file, "--at", at, "--as-if-live"]);
@@ -73,6 +79,13 @@ impl Shot {
                 command.cwd(machine.folder());
                 machine.environment().iter().for_each(|(name, value)| command.env(name, value));
                 Some(machine)
+            }
+            Of::Running(at) => {
+                let room = running.insert(Running::open(at.parse()?)?);
+                room.environment()?.iter().for_each(|(name, value)| command.env(name, value));
+                command.env("PRICKLE_HOME", home.path());
+                command.cwd(home.path());
+                None
             }
         };
         command.args(self.args);
@@ -113,9 +126,10 @@ impl Shot {
             }
         };
         settle(if own.is_some() { &["its first pulse"] } else { FOOTERS })?;
+        let mut shows = self.shows.iter();
         for key in self.keys.chars() {
             write!(writer, "{key}")?;
-            settle(FOOTERS)?;
+            settle(shows.next().map_or(FOOTERS, std::slice::from_ref))?;
         }
         let screen = match own {
             Some(_) => Machine::steady(terminal.screen()),

@@ -4,14 +4,17 @@
 //! earlier calls while the room's clock is set back, so that ages, failures and history are there at once.
 
 pub mod cast;
+pub mod runs;
 
 use std::collections::HashMap;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use anyhow::Context;
 use chrono::{TimeDelta, Utc};
 use serde_json::{Map, Value};
+use sha2::{Digest, Sha256};
 use tempfile::TempDir;
 use tokio::net::TcpListener;
 use tokio::task::JoinHandle;
@@ -39,6 +42,7 @@ pub struct Demo {
     clock: Clock,
     watcher: Access,
     agents: HashMap<&'static str, Access>,
+    launches: AtomicU64,
     stop: CancellationToken,
     room: JoinHandle<std::io::Result<()>>,
     _folder: TempDir,
@@ -78,9 +82,11 @@ impl Demo {
         }
         let stop = CancellationToken::new();
         let room = tokio::spawn(server::serve(listener, store, server::Options::default(), stop.clone()));
-        let demo = Self { host, clock, watcher, agents, stop, room, _folder: folder };
-        for call in cast::earlier() {
-            demo.clock.set_offset(ahead - call.at);
+        let launches = AtomicU64::default();
+        let demo = Self { host, clock, watcher, agents, launches, stop, room, _folder: folder };
+        let began = Utc::now() + ahead;
+        for call in runs::earlier().into_iter().chain(cast::earlier()) {
+            demo.clock.set_offset(began - call.at - Utc::now());
             demo.say(&call).await?;
         }
         demo.clock.set_offset(ahead);
@@ -92,10 +98,22 @@ impl Demo {
         let access = self.agents.get(call.agent).context("nobody of the cast has this name")?;
         let mut says: Map<String, Value> = call.says.as_object().cloned().unwrap_or_default();
         says.insert("project".into(), cast::PROJECT.into());
-        mcp::call(access, "update_pulse", says, PATIENCE)
+        if call.tool == "report_run" {
+            says.insert("run_id".into(), self.launch(call).into());
+        }
+        mcp::call(access, call.tool, says, PATIENCE)
             .await
             .with_context(|| format!("the demo's room did not take what {} said", call.agent))?;
         Ok(())
+    }
+
+    /// A UUID for a run, another one for each launch of it; the same ones in each demo.
+    fn launch(&self, call: &Call) -> String {
+        let launches = self.launches.fetch_add(1, Ordering::Relaxed);
+        let sum = Sha256::digest(format!("{launches} {}", call.says));
+        let hex: String = sum.iter().take(16).map(|byte| format!("{byte:02x}")).collect();
+        // Version 8, where the rest is the maker's own.
+        format!("{}-{}-8{}-8{}-{}", &hex[..8], &hex[8..12], &hex[13..16], &hex[17..20], &hex[20..])
     }
 
     /// The address and key of the demo's window.
@@ -110,7 +128,7 @@ impl Demo {
             title: "Demo".into(),
             lines: vec![
                 format!("A made-up cast calls a real room on {}, gone with this window.", self.host),
-                "Try  n what needs you · 2 clashes · 4 activity · Enter open · ? keys · q out".into(),
+                "Try  n what needs you · 2 clashes · 3 what each task used · ? keys · q out".into(),
                 "Your own: prickle watch, then prickle connect claude-code".into(),
             ],
             began,

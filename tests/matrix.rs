@@ -8,33 +8,11 @@ use std::collections::BTreeMap;
 use std::fmt::Write;
 
 use prickle::tui::view;
-use ratatui::buffer::Buffer;
 use screen::pulses::LIVE;
-use screen::{draw, look, press, recorded};
+use screen::{draw, look, press, recorded, runs_of_styles};
 
 const WIDTHS: [u16; 9] = [30, 38, 45, 60, 80, 100, 120, 140, 200];
 const HEIGHTS: [u16; 5] = [8, 12, 24, 32, 50];
-
-/// Each row's styles as runs (`12a3b`: twelve cells in style a, three in b), and what the letters stand for.
-fn runs_of_styles(buffer: &Buffer, known: &mut BTreeMap<String, char>) -> String {
-    let mut out = String::new();
-    for y in 0..buffer.area.height {
-        let mut runs: Vec<(char, usize)> = Vec::new();
-        for x in 0..buffer.area.width {
-            let cell = &buffer[(x, y)];
-            let style = format!("{} on {} {:?}", cell.fg, cell.bg, cell.modifier);
-            let next = char::from(b'a' + u8::try_from(known.len()).unwrap());
-            let letter = *known.entry(style).or_insert(next);
-            match runs.last_mut() {
-                Some((last, count)) if *last == letter => *count += 1,
-                _ => runs.push((letter, 1)),
-            }
-        }
-        let runs: String = runs.iter().map(|(letter, count)| format!("{count}{letter}")).collect();
-        writeln!(out, "{runs}").unwrap();
-    }
-    out
-}
 
 fn pictures(name: &str, keys: &str) {
     for columns in WIDTHS {

@@ -10,7 +10,7 @@ use super::{DemoArgs, look, screen};
 use crate::client::feed::{self, Feed};
 use crate::config::{Config, Reach};
 use crate::demo::{Demo, cast};
-use crate::picture::{Happening, Picture};
+use crate::picture::{Happening, News, Picture};
 use crate::tui::model::{Model, Watch};
 use crate::tui::{session, update, view};
 
@@ -85,12 +85,14 @@ async fn frames(model: &mut Model, feed: &mut Feed, demo: &Demo, count: u32) -> 
             let mut told = String::new();
             while told.is_empty() {
                 let Some(beat) = beats.next() else { break };
-                let before = model.picture.position().map_or(0, |p| p.1);
                 demo.say(beat).await?;
                 told = beat.tells.unwrap_or_default().to_owned();
-                while model.picture.position().map_or(0, |p| p.1) == before {
+                let mut heard_of = false;
+                while !heard_of {
                     let heard = tokio::time::timeout(PATIENCE, feed.next()).await.ok().flatten();
-                    update::heard(model, heard.context("the demo's room fell silent")?);
+                    let heard = heard.context("the demo's room fell silent")?;
+                    heard_of = matches!(heard.news, News::Event { .. } | News::Run { .. });
+                    update::heard(model, heard);
                 }
             }
             writeln!(out, "\n{told}:\n")?;

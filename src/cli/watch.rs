@@ -238,7 +238,7 @@ async fn ask(mut room: room::Asker, project: Slug, mut screen: Asker) {
         };
         match me {
             Ok(me) => {
-                let _ = screen.answers.send(Signal::Owner(me.owner)).await;
+                let _ = screen.answers.send(Signal::Key(Box::new(me))).await;
                 break;
             }
             // A key may be made meanwhile, and what is wrong with one is the feed's to tell.

@@ -3,6 +3,8 @@
 use chrono::TimeDelta;
 use serde_json::{Value, json};
 
+use super::runs;
+
 /// The demo's room.
 pub const PROJECT: &str = "website-v2";
 /// Whose window the demo is.
@@ -10,13 +12,15 @@ pub const OWNER: &str = "acme";
 /// The story begins again after this long.
 pub const PERIOD: TimeDelta = TimeDelta::seconds(90);
 
-/// One report of one agent: the arguments of its `update_pulse`, without the project.
+/// One report of one agent: the arguments of its call, without the project.
 #[derive(Debug, Clone)]
 pub struct Call {
     /// Before the demo began, or within the story after it began.
     pub at: TimeDelta,
     /// Whose.
     pub agent: &'static str,
+    /// `update_pulse`, or `report_run`, which gets a `run_id` of its own at each call.
+    pub tool: &'static str,
     /// What it says.
     pub says: Value,
     /// What the demo's panel tells beforehand.
@@ -24,7 +28,7 @@ pub struct Call {
 }
 
 fn call(at: TimeDelta, agent: &'static str, says: Value) -> Call {
-    Call { at, agent, says, tells: None }
+    Call { at, agent, tool: "update_pulse", says, tells: None }
 }
 
 fn builder() -> Value {
@@ -115,6 +119,7 @@ pub fn earlier() -> Vec<Call> {
 
 /// What goes on while somebody looks; `at` is the time into the story, which then begins again.
 pub fn story() -> Vec<Call> {
+    let told = |call: Call, tells: &'static str| Call { tells: Some(tells), ..call };
     let beat = |seconds: i64, agent: &'static str, says: Value, tells: &'static str| Call {
         tells: (!tells.is_empty()).then_some(tells),
         ..call(TimeDelta::seconds(seconds), agent, says)
@@ -141,8 +146,12 @@ pub fn story() -> Vec<Call> {
                 "intent": {"kind": "add", "paths": ["src/search/**"]}}),
             "orbit/indexer joins the room",
         ),
+        told(
+            runs::one(TimeDelta::seconds(53), "acme/reviewer", "nav-review", [48_210, 3_904, 11, 20_400, 0]),
+            "a run of acme/reviewer ends, and nav-review has used more: press 3",
+        ),
         beat(
-            60,
+            63,
             "lumen/styler",
             failure("timeout", "task_time_limit", "hero-css"),
             "a run of lumen/styler runs out of time",
@@ -173,7 +182,8 @@ pub fn story() -> Vec<Call> {
 
 /// Everyone who ever reports, each once.
 pub fn agents() -> Vec<&'static str> {
-    let mut names: Vec<&str> = earlier().iter().chain(&story()).map(|call| call.agent).collect();
+    let calls = runs::earlier().into_iter().chain(earlier()).chain(story());
+    let mut names: Vec<&str> = calls.map(|call| call.agent).collect();
     names.sort_unstable();
     names.dedup();
     names

@@ -354,13 +354,18 @@ fn sentence(text: &str) -> String {
 
 fn run_sentence(agent: &AgentId, run: &Run) -> String {
     let exit = run.exit_code.map_or("exit code not known".into(), |code| format!("exit {code}"));
+    let tokens = |n: i64| format!("{n} {}", if n == 1 { "token" } else { "tokens" });
     let tokens = match (run.input_tokens, run.output_tokens) {
-        (Some(input), Some(output)) => format!("{input} tokens in and {output} out"),
-        (Some(input), None) => format!("{input} tokens in, out not known"),
+        (Some(input), Some(output)) => format!("{} in and {output} out", tokens(input)),
+        (Some(input), None) => format!("{} in, out not known", tokens(input)),
         (None, Some(output)) => format!("tokens in not known, {output} out"),
         (None, None) => "tokens not known".into(),
     };
-    let time = run.duration_ms.map_or("time not known".into(), |ms| words::span(TimeDelta::milliseconds(ms)));
+    let time = match run.duration_ms {
+        None => "time not known".into(),
+        Some(1..1000) => "less than a second".into(),
+        Some(ms) => words::span(TimeDelta::milliseconds(ms)),
+    };
     let (agent, task) = (shown::line(agent.as_str()), shown::line(&run.task_id));
     format!("Run of {agent} on {task}: {exit}, {tokens}, {time}.")
 }
@@ -587,17 +592,30 @@ mod tests {
     }
 
     #[test]
-    fn a_runs_unknown_numbers_are_said_to_be_unknown() {
+    fn case_d08_what_is_not_known_of_a_run_is_said_and_is_no_zero() {
         let mut p = plain();
-        let run = json!({"run_id": "x", "project": "website-v2", "task_id": "nav", "input_tokens": null,
-            "output_tokens": 0, "turns": null, "duration_ms": 250_000, "exit_code": null,
-            "source": "client_reported", "reported_at": "2026-11-30T14:50:11Z"});
-        let said = tell(&mut p, "14:50:11", json!({"news": "run", "agent_id": "acme/reviewer", "run": run}));
+        let mut said = |[input, output, lasted, exit]: [Option<i64>; 4]| {
+            let run = json!({"run_id": "x", "project": "website-v2", "task_id": "nav", "input_tokens": input,
+                "output_tokens": output, "turns": null, "duration_ms": lasted, "exit_code": exit,
+                "source": "client_reported", "reported_at": "2026-11-30T14:50:11Z"});
+            let news = json!({"news": "run", "agent_id": "acme/reviewer", "run": run});
+            let lines = tell(&mut p, "14:50:11", news);
+            assert_eq!(lines.len(), 1, "{lines:?}");
+            lines[0].strip_prefix("14:50:11 Run of acme/reviewer on nav: ").unwrap().to_owned()
+        };
+        assert_eq!(said([None; 4]), "exit code not known, tokens not known, time not known.");
+        assert_eq!(said([Some(0); 4]), "exit 0, 0 tokens in and 0 out, 0 seconds.");
         assert_eq!(
-            said,
-            [
-                "14:50:11 Run of acme/reviewer on nav: exit code not known, tokens in not known, 0 out, 4 minutes 10 seconds."
-            ]
+            said([None, None, Some(250_000), Some(0)]),
+            "exit 0, tokens not known, 4 minutes 10 seconds."
+        );
+        assert_eq!(
+            said([None, Some(0), Some(812), None]),
+            "exit code not known, tokens in not known, 0 out, less than a second."
+        );
+        assert_eq!(
+            said([Some(1), None, Some(61_000), Some(137)]),
+            "exit 137, 1 token in, out not known, 1 minute 1 second."
         );
     }
 

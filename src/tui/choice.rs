@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use super::event;
 use super::model::{Model, Pane, View};
+use super::runs::{Reader, listed};
 use super::view;
 use crate::conflict::{Conflict, Level};
 use crate::picture::Agent;
@@ -25,6 +26,9 @@ impl Model {
     /// What is to be copied, safe to show: the command for a failure of one's own, else the message about a clash;
     /// where nobody is, what the page of the empty room says to do next.
     pub fn copies(&self) -> Option<String> {
+        if self.view == View::Runs {
+            return None;
+        }
         if self.picture.agents().len() == 0 {
             return view::next_step(self);
         }
@@ -33,6 +37,7 @@ impl Model {
         }
         match self.view {
             View::Activity if self.pane != Pane::Open => None,
+            View::Runs => None,
             View::Clashes => self.clash_message().map(|message| message.text),
             View::Room | View::Activity => {
                 let (id, _) = self.selection()?;
@@ -80,11 +85,17 @@ impl Model {
         found
     }
 
+    /// Whether there is a list whose order and filter mean something, also while it is empty.
+    pub fn has_list(&self) -> bool {
+        self.view != View::Runs || matches!(self.runs.reader, Reader::Person)
+    }
+
     /// Whether there is a selected row to open and to copy.
     pub fn has_row(&self) -> bool {
         match self.view {
             View::Activity => event::chosen(self).is_some(),
             View::Clashes => self.clashes.chosen().is_some(),
+            View::Runs => listed::group(self).is_some() || listed::record(self).is_some(),
             View::Room => self.selection().is_some(),
         }
     }
@@ -101,6 +112,10 @@ impl Model {
             };
             return Some(told.to_string());
         }
+        if self.view == View::Runs {
+            let group = listed::group(self).map(serde_json::to_string);
+            return group.or_else(|| listed::record(self).map(serde_json::to_string))?.ok();
+        }
         if self.view == View::Activity && self.pane != Pane::Open {
             return Some(event::json(&event::chosen(self)?.happening).to_string());
         }
@@ -112,6 +127,7 @@ impl Model {
     pub fn can_be_seen(&self) -> bool {
         match self.view {
             View::Activity if self.pane != Pane::Open => false,
+            View::Runs => false,
             View::Room | View::Activity => self.selection().is_some_and(|(id, agent)| {
                 let level = self.picture.in_the_way(id, self.now());
                 agent.pulse.run_failure.is_some() || level == Some(Level::Clash)

@@ -71,20 +71,20 @@ const STATES: [(&str, State); 11] = [
 
 /// A text to be found in others.
 #[derive(Debug, Clone, PartialEq, Eq)]
-struct Needle {
+pub(super) struct Needle {
     text: String,
     /// Capital letters count, since there is one.
     cased: bool,
 }
 
 impl Needle {
-    fn new(text: &str) -> Self {
+    pub(super) fn new(text: &str) -> Self {
         let text: String = text.nfc().collect();
         Self { cased: text.chars().any(char::is_uppercase), text }
     }
 
     /// Whether it stands in a text of somebody else.
-    fn is_in(&self, text: &str) -> bool {
+    pub(super) fn is_in(&self, text: &str) -> bool {
         // Most texts are plain, and in a large room there are many.
         if text.bytes().all(|b| matches!(b, b' '..=b'~')) {
             let (text, needle) = (text.as_bytes(), self.text.as_bytes());
@@ -228,15 +228,17 @@ impl State {
 
 /// A term as it was typed, without its quotes.
 #[derive(Debug, Default)]
-struct Word {
-    inverted: bool,
+pub(super) struct Word {
+    /// A `-` stands before it.
+    pub(super) inverted: bool,
     /// What stands before the first colon that was not quoted.
-    field: Option<String>,
-    text: String,
+    pub(super) field: Option<String>,
+    /// What is to be found.
+    pub(super) text: String,
 }
 
 /// The terms of a text. A quote that is not closed goes to the end.
-fn words(text: &str) -> Vec<Word> {
+pub(super) fn words(text: &str) -> Vec<Word> {
     let mut words = Vec::new();
     let mut word: Option<Word> = None;
     let (mut quoted, mut was_quoted) = (false, false);

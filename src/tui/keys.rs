@@ -55,6 +55,10 @@ pub enum Action {
     CopyRow,
     /// A failure or a clash no longer counts as needing you.
     Seen,
+    /// The days that run records are of.
+    Period,
+    /// What is listed of the run records into a file.
+    Export,
     /// The next theme.
     NextTheme,
     /// Try the connection now.
@@ -94,6 +98,8 @@ pub enum When {
     Offline,
     /// In the help.
     Helped,
+    /// Behind no help.
+    Unhelped,
     /// Behind no help, in a room with agents.
     Looking,
 }
@@ -175,13 +181,16 @@ pub struct Binding {
     pub group: Group,
 }
 
-const EVERYWHERE: &[View] = &[View::Room, View::Clashes, View::Activity];
+const EVERYWHERE: &[View] = &[View::Room, View::Clashes, View::Runs, View::Activity];
 const ROOM: &[View] = &[View::Room];
 const CLASHES: &[View] = &[View::Clashes];
+const RUNS: &[View] = &[View::Runs];
 const ACTIVITY: &[View] = &[View::Activity];
-const BUT_ROOM: &[View] = &[View::Clashes, View::Activity];
-const BUT_CLASHES: &[View] = &[View::Room, View::Activity];
-const BUT_ACTIVITY: &[View] = &[View::Room, View::Clashes];
+const BUT_ROOM: &[View] = &[View::Clashes, View::Runs, View::Activity];
+const BUT_CLASHES: &[View] = &[View::Room, View::Runs, View::Activity];
+const BUT_RUNS: &[View] = &[View::Room, View::Clashes, View::Activity];
+const BUT_ACTIVITY: &[View] = &[View::Room, View::Clashes, View::Runs];
+const OF_AGENTS: &[View] = &[View::Room, View::Activity];
 
 macro_rules! bind {
     ($name:literal, [$($key:expr),+], $action:expr, $at:ident, $when:ident, $foot:expr, $help:literal, $group:ident) => {
@@ -208,20 +217,28 @@ pub const TABLE: &[Binding] = &[
     bind!("previous", [key('N')], LastNeedsYou, EVERYWHERE, NeedsYou, None, "the one before", Move),
     bind!("open", [named(KeyCode::Enter), key('l'), named(KeyCode::Right)], Open, ROOM, Row, Some(("open", "open")), "open the agent", Look),
     bind!("open", [named(KeyCode::Enter), key('l'), named(KeyCode::Right)], Open, CLASHES, Row, Some(("both agents", "both")), "open the clash", Look),
+    bind!("open", [named(KeyCode::Enter), key('l'), named(KeyCode::Right)], Open, RUNS, Row, Some(("runs", "runs")), "open the runs, the run", Look),
     bind!("open", [named(KeyCode::Enter), key('l'), named(KeyCode::Right)], Open, ACTIVITY, Row, Some(("agent", "agent")), "open the agent", Look),
+    bind!("group", [key('o')], Group, RUNS, List, Some(("group", "group")), "group: next headings", List),
+    bind!("sort", [key('s')], Sort, RUNS, List, Some(("sort", "sort")), "sort: next order", List),
+    bind!("reverse", [key('S')], Reverse, RUNS, List, None, "reverse the order", List),
+    bind!("period", [key('d')], Period, RUNS, List, Some(("days", "days")), "days: today, 7, 30, all", List),
     bind!("filter", [key('/')], Filter, EVERYWHERE, List, Some(("filter", "filter")), "filter, like s:idle", List),
     bind!("filter", [key('/')], Filter, EVERYWHERE, Helped, Some(("search keys", "search keys")), "filter, like s:idle", List),
     bind!("sort", [key('s')], Sort, ROOM, List, None, "sort: next order", List),
     bind!("reverse", [key('S')], Reverse, ROOM, List, None, "reverse the order", List),
     bind!("group", [key('o')], Group, ROOM, List, None, "group: next headings", List),
+    bind!("export", [key('e')], Export, RUNS, Row, Some(("export", "export")), "export what is listed as CSV", Take),
     bind!("seen", [key('x')], Seen, CLASHES, Marked, Some(("seen", "seen")), "mark as seen, here only", List),
     bind!("copy", [key('y')], Copy, CLASHES, Copies, Some(("copy message", "copy")), "copy the command or the message", Take),
     bind!("freeze", [key('f')], Freeze, ACTIVITY, Looking, Some(("freeze", "freeze")), "freeze the picture", Look),
     bind!("room", [key('1')], Show(View::Room), BUT_ROOM, Looking, Some(("room", "room")), "the Room", Look),
     bind!("clashes", [key('2')], Show(View::Clashes), BUT_CLASHES, Looking, Some(("clashes", "clashes")), "the Clashes", Look),
+    bind!("runs", [key('3')], Show(View::Runs), BUT_RUNS, Looking, Some(("runs", "runs")), "the Runs", Look),
+    bind!("runs", [key('3')], Show(View::Runs), BUT_RUNS, Unhelped, None, "the Runs", Look),
     bind!("activity", [key('4')], Show(View::Activity), BUT_ACTIVITY, Looking, Some(("activity", "activity")), "the Activity", Look),
-    bind!("copy", [key('y')], Copy, BUT_CLASHES, Copies, Some(("copy command", "copy")), "copy the command or the message", Take),
-    bind!("seen", [key('x')], Seen, BUT_CLASHES, Marked, Some(("seen", "seen")), "mark as seen, here only", List),
+    bind!("copy", [key('y')], Copy, OF_AGENTS, Copies, Some(("copy command", "copy")), "copy the command or the message", Take),
+    bind!("seen", [key('x')], Seen, OF_AGENTS, Marked, Some(("seen", "seen")), "mark as seen, here only", List),
     bind!("down", [key('j'), named(KeyCode::Down)], Down, EVERYWHERE, Rows, None, "one line down", Move),
     bind!("up", [key('k'), named(KeyCode::Up)], Up, EVERYWHERE, Rows, None, "one line up", Move),
     bind!("half-down", [ctrl('d')], HalfDown, EVERYWHERE, Rows, None, "half a page down", Move),

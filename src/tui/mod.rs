@@ -13,6 +13,7 @@ pub mod list;
 pub mod model;
 mod notify;
 pub mod outside;
+pub mod runs;
 mod seen;
 pub mod session;
 mod sixteen;
@@ -33,9 +34,11 @@ use tokio::sync::mpsc;
 
 use self::model::Model;
 use self::outside::Outside;
+use self::runs::ask::{self, Answer, Export, Question};
 use self::terminal::Screen;
 use self::update::Effect;
 use crate::client::feed::Feed;
+use crate::client::http::Me;
 use crate::wire::agent::Agents;
 
 /// Shortest time between two pictures.
@@ -47,11 +50,15 @@ const DRAIN: usize = 1024;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Signal {
     /// Whose key watches, once the room has told it.
-    Owner(String),
+    Key(Box<Me>),
     /// Where the room is by now.
     Server(String),
     /// How far the owner's agents have come on their way into the room.
     Agents(Box<Agents>),
+    /// What the room says of the run records.
+    Runs(Box<Answer>),
+    /// What was done for the user elsewhere.
+    Done(String),
     /// Something that the user should know.
     Notice(String),
     /// A signal with this number asks us to end.
@@ -85,6 +92,10 @@ pub struct Hooks<'a, B> {
     pub beside: fn(&mut B, &[u8]) -> io::Result<()>,
     /// Told before each picture whether nobody is to be seen in a room that is there.
     pub alone: Box<dyn FnMut(bool) + Send + 'a>,
+    /// Told before each picture what the room has to be asked about the run records.
+    pub ask: Box<dyn FnMut(Vec<Question>) + Send + 'a>,
+    /// Has run records written into a file.
+    pub export: Box<dyn FnMut(Export) + Send + 'a>,
     /// Take the terminal again if a stop from outside has lost it.
     pub retake: Box<dyn FnMut() -> io::Result<()> + Send + 'a>,
 }
@@ -148,6 +159,7 @@ where
             update::pass(model);
             let mut picture = Buffer::empty(Rect::new(0, 0, size.0, size.1));
             (hooks.alone)(!model.is_old() && model.picture.is_whole() && model.picture.agents().len() == 0);
+            (hooks.ask)(ask::wanted(model));
             lasts = view::draw(model, &mut picture);
             outside.look(model);
             let beside = outside.take();
@@ -193,7 +205,9 @@ where
                     outside.forget();
                 }
                 Some(Signal::Notice(notice)) => update::notice(model, notice),
-                Some(Signal::Owner(owner)) => update::owner(model, owner),
+                Some(Signal::Key(me)) => update::key(model, *me),
+                Some(Signal::Runs(answer)) => update::runs(model, *answer),
+                Some(Signal::Done(said)) => model.did = Some(said),
                 Some(Signal::Server(server)) => update::server(model, server),
                 Some(Signal::Agents(agents)) => update::agents(model, *agents),
                 None => return Ok(Ended::Quit),
@@ -218,6 +232,7 @@ where
                     Err(why) => update::notice(model, why),
                 }
             }
+            Some(Effect::Export(export)) => (hooks.export)(export),
             Some(Effect::Suspend) => {
                 if (hooks.suspend)()? {
                     screen.forget();
@@ -304,6 +319,8 @@ mod tests {
             suspend: Box::new(|| Ok(true)),
             beside: |backend: &mut CrosstermBackend<Terminal>, bytes| backend.write_all(bytes),
             alone: Box::new(|_| {}),
+            ask: Box::new(|_| {}),
+            export: Box::new(|_| {}),
             retake: Box::new(|| Ok(())),
         };
         let key = |key| Ok(Event::Key(KeyEvent::new(KeyCode::Char(key), KeyModifiers::NONE)));

@@ -6,6 +6,7 @@ use super::clashes::{Row, Rows};
 use super::entry::Entry;
 use super::keys::{Binding, Keys, When};
 use super::list::List;
+use super::runs::Runs;
 use super::seen::Seen;
 use super::theme::{Glyphs, Theme};
 use crate::conflict::{Conflict, Level};
@@ -42,6 +43,8 @@ pub enum View {
     Room,
     /// Who would undo whose work.
     Clashes,
+    /// What the owner's agents used: the records of their runs.
+    Runs,
     /// What happened, the newest first.
     Activity,
 }
@@ -164,6 +167,8 @@ pub enum Typed {
         /// Who was selected before; selected again as soon as the filter lets it through.
         before: Option<AgentId>,
     },
+    /// The filter of the run records.
+    Records,
     /// The keys to look for in the help.
     Keys,
 }
@@ -211,6 +216,8 @@ pub struct Model {
     pub clashes: Rows,
     /// First row of the Clashes on the screen.
     pub clash_top: usize,
+    /// The run records.
+    pub runs: Runs,
     /// The selected event, by its number; `None`: the newest, whichever that is.
     pub event: Option<u64>,
     /// The first event on the screen and how many of its rows are passed; `None`: the newest from its first row on.
@@ -257,6 +264,7 @@ impl Model {
             list_top: 0,
             clashes: Rows::default(),
             clash_top: 0,
+            runs: Runs::default(),
             event: None,
             activity_top: None,
             detail_top: 0,
@@ -379,15 +387,18 @@ impl Model {
 
     fn is(&self, when: When) -> bool {
         let looking = self.help.is_none();
+        // There are records of agents that have left.
+        let any = self.view == View::Runs || self.picture.agents().len() > 0;
         match when {
             When::Always => true,
-            When::Looking => looking && self.picture.agents().len() > 0,
-            When::Rows => !looking || self.picture.agents().len() > 0,
+            When::Looking => looking && any,
+            When::Rows => !looking || any,
             When::Row => looking && self.pane != Pane::Open && self.has_row(),
-            When::List => looking && self.pane != Pane::Open && self.picture.agents().len() > 0,
+            When::List => looking && self.pane != Pane::Open && any && self.has_list(),
             When::Shown => self.is(When::Row) && !self.selects_unseen(),
             When::Copies => looking && !self.selects_unseen() && self.copies().is_some(),
             When::Helped => !looking,
+            When::Unhelped => looking,
             When::Marked => looking && !self.selects_unseen() && self.can_be_seen(),
             // In cards a selection is a level of its own: without it the pane is left to the corner of the eye.
             When::Inside => {

@@ -9,6 +9,7 @@ use tokio::sync::{mpsc, watch};
 
 use super::model::Model;
 use super::outside::{Outside, Wishes};
+use super::runs::ask::{Export, Question};
 use super::{Ended, Hooks, Signal, notify, terminal};
 use crate::alarm::How;
 use crate::client::feed::Feed;
@@ -31,6 +32,10 @@ pub struct Asker {
     pub answers: mpsc::Sender<Signal>,
     /// Whether nobody is to be seen in the room.
     pub alone: watch::Receiver<bool>,
+    /// What the screen needs to know of the run records.
+    pub questions: watch::Receiver<Vec<Question>>,
+    /// Run records that are to be written into a file.
+    pub exports: mpsc::Receiver<Export>,
 }
 
 /// Runs the screen until it is quit or a signal ends it, and reaches beyond it as far as `wishes` go. `ask` is what asks the room beside it: whose key watches,
@@ -47,11 +52,13 @@ where
     let (answers, signals) = mpsc::channel(8);
     listen(&answers)?;
     let (tell_alone, alone) = watch::channel(false);
+    let (tell_questions, questions) = watch::channel(Vec::new());
+    let (tell_export, exports) = mpsc::channel(1);
     let commands = match &wishes.notify {
         How::Command(command) => Some(notify::spawn(command.clone(), answers.clone())),
         How::Off | How::Bell | How::Osc9 => None,
     };
-    let asking = ask(Asker { answers: answers.clone(), alone });
+    let asking = ask(Asker { answers: answers.clone(), alone, questions, exports });
     tokio::spawn(async move {
         // Without a sender the loop would take the channel for closed.
         tokio::select! {
@@ -76,6 +83,17 @@ where
         }),
         alone: Box::new(move |alone| {
             tell_alone.send_if_modified(|known| std::mem::replace(known, alone) != alone);
+        }),
+        ask: Box::new(move |questions| {
+            tell_questions.send_if_modified(|known| {
+                let new = *known != questions;
+                *known = questions;
+                new
+            });
+        }),
+        export: Box::new(move |export| {
+            // One at a time: a second one would write the same again.
+            let _ = tell_export.try_send(export);
         }),
         beside: |backend: &mut CrosstermBackend<_>, bytes| backend.write_all(bytes),
         retake: Box::new(terminal::retake),

@@ -3,6 +3,7 @@
 mod activity;
 mod clashes;
 mod room;
+mod runs;
 mod typing;
 
 use std::sync::Arc;
@@ -14,9 +15,12 @@ use crossterm::event::{Event, KeyEvent};
 use super::filter::Filter;
 use super::keys::Action;
 use super::model::{Model, Pane, View, Watch};
+use super::runs::Reader;
+use super::runs::ask::{Answer, Export};
 use super::view;
+use crate::client::http::Me;
 use crate::conflict::{Conflict, Level};
-use crate::picture::{Connection, Heard};
+use crate::picture::{Connection, Heard, News};
 use crate::shown;
 use crate::wire::agent::Agents;
 
@@ -27,6 +31,8 @@ pub enum Effect {
     Retry,
     /// Give this text, safe to show, to the clipboard.
     Copy(String),
+    /// Write these run records into a file.
+    Export(Export),
     /// Give the terminal back and stop the job.
     Suspend,
     /// End.
@@ -52,6 +58,10 @@ pub fn heard_all(model: &mut Model, news: impl IntoIterator<Item = Heard>) {
 }
 
 fn take_in(model: &mut Model, heard: Heard) {
+    // A record may be one of those that are shown, and nobody knows what an outage has missed.
+    if matches!(heard.news, News::Run { .. } | News::Live { .. }) {
+        model.runs.stir();
+    }
     model.present_mut().apply(heard);
 }
 
@@ -68,6 +78,19 @@ pub fn pass(model: &mut Model) {
     } else if model.view == View::Clashes {
         clashes::keep_in_sight(model);
     }
+}
+
+/// Whose key watches: whose records it may read, and whose agents are the watcher's to mend.
+pub fn key(model: &mut Model, me: Me) {
+    let person = me.kind == "person";
+    model.runs.reader = if person { Reader::Person } else { Reader::Other(me.agent_id) };
+    owner(model, me.owner);
+}
+
+/// What the room says of the run records.
+pub fn runs(model: &mut Model, answer: Answer) {
+    runs::take(model, answer);
+    keep_in_sight(model);
 }
 
 /// Whose key watches, which the room may tell only after the first picture.
@@ -147,9 +170,11 @@ fn press(model: &mut Model, key: KeyEvent) -> Option<Effect> {
         Action::Back => back(model),
         // Behind the help nothing moves that nobody sees.
         Action::OtherPane if model.help.is_some() => {}
+        Action::Show(View::Runs) => runs::show(model),
         Action::Show(view) => show(model, view),
         Action::Open if model.view == View::Clashes && clashes::fold(model) => {}
         Action::Open if model.view == View::Activity => activity::open(model),
+        Action::Open if model.view == View::Runs && runs::open(model) => {}
         Action::Open => {
             model.pane = Pane::Open;
             model.detail_top = 0;
@@ -170,6 +195,11 @@ fn press(model: &mut Model, key: KeyEvent) -> Option<Effect> {
         Action::CopyRow => return model.row().map(|row| Effect::Copy(shown::json(&row))),
         Action::Seen => mark_as_seen(model),
         Action::Filter => typing::open(model),
+        Action::Sort if model.view == View::Runs => runs::sort(model),
+        Action::Reverse if model.view == View::Runs => runs::reverse(model),
+        Action::Group if model.view == View::Runs => runs::group(model),
+        Action::Period => runs::period(model),
+        Action::Export => return runs::export(model),
         Action::Sort => room::sort(model),
         Action::Reverse => room::reverse(model),
         Action::Group => room::group(model),
@@ -230,7 +260,9 @@ fn back(model: &mut Model) {
         model.pane = Pane::List;
     } else if model.view == View::Clashes && clashes::fold_up(model) {
         // What was unfolded is a level of its own.
-    } else if !model.list.filter().is_empty() {
+    } else if model.view == View::Runs && runs::back(model) {
+        // A filter of the records, or the records themselves.
+    } else if model.view != View::Runs && !model.list.filter().is_empty() {
         model.list.filter_by(Filter::default());
     } else if model.view != View::Room {
         show(model, View::Room);
@@ -245,6 +277,7 @@ fn needs_you(model: &mut Model, by: isize) {
     let found = match model.view {
         View::Clashes => clashes::needs_you(model, by),
         View::Activity if model.pane == Pane::List => activity::needs_you(model, by),
+        View::Runs => false,
         View::Room | View::Activity => {
             room::needs_you(model, by);
             true
@@ -273,6 +306,7 @@ fn mark_as_seen(model: &mut Model) {
     match model.view {
         View::Clashes => clashes::mark_as_seen(model),
         View::Activity if model.pane == Pane::List => {}
+        View::Runs => {}
         View::Room | View::Activity => {
             let Some((id, agent)) = model.selection() else { return };
             let (id, agent) = (id.clone(), agent.clone());
@@ -317,6 +351,7 @@ fn step(model: &mut Model, by: isize, first: bool) {
     match model.view {
         View::Room => room::step(model, by, first),
         View::Clashes => clashes::step(model, by),
+        View::Runs => runs::step(model, by),
         View::Activity => activity::step(model, by),
     }
 }
@@ -340,6 +375,7 @@ fn keep_in_sight(model: &mut Model) {
     match model.view {
         View::Room => model.list_top = view::list_top(model),
         View::Clashes => clashes::keep_in_sight(model),
+        View::Runs => runs::keep_in_sight(model),
         View::Activity => activity::keep_in_sight(model),
     }
     if model.detail_top > 0 {

@@ -5,6 +5,9 @@
 #[path = "pulses.rs"]
 pub mod pulses;
 
+use std::collections::BTreeMap;
+use std::fmt::Write;
+
 use chrono::FixedOffset;
 use crossterm::event::{Event, KeyCode, KeyEvent, KeyModifiers};
 use prickle::client::recording;
@@ -193,4 +196,25 @@ pub fn hostile() -> Model {
     let pulses: Vec<Value> = ["a", "\u{202e}b", "修正修正", &"c".repeat(70)].map(pulse).into();
     hear(&mut m, LIVE, json!({"news": "snapshot", "seq": 9, "pulses": pulses}));
     m
+}
+
+/// Each row's styles as runs (`12a3b`: twelve cells in style a, three in b), and what the letters stand for.
+pub fn runs_of_styles(buffer: &Buffer, known: &mut BTreeMap<String, char>) -> String {
+    let mut out = String::new();
+    for y in 0..buffer.area.height {
+        let mut runs: Vec<(char, usize)> = Vec::new();
+        for x in 0..buffer.area.width {
+            let cell = &buffer[(x, y)];
+            let style = format!("{} on {} {:?}", cell.fg, cell.bg, cell.modifier);
+            let next = char::from(b'a' + u8::try_from(known.len()).unwrap());
+            let letter = *known.entry(style).or_insert(next);
+            match runs.last_mut() {
+                Some((last, count)) if *last == letter => *count += 1,
+                _ => runs.push((letter, 1)),
+            }
+        }
+        let runs: String = runs.iter().map(|(letter, count)| format!("{count}{letter}")).collect();
+        writeln!(out, "{runs}").unwrap();
+    }
+    out
 }

@@ -2,8 +2,12 @@
 
 use std::num::NonZeroU16;
 
+use prickle::client::http::Http;
+use prickle::demo::{Demo, cast, runs};
+use prickle::wire::query::{By, RunQuery};
+
 use super::{PRICKLE, Stage, assert_given_back, assert_modes_of_before};
-use crate::pty::Terminal;
+use crate::pty::{PATIENCE, Terminal};
 
 const CAST: [&str; 9] =
     ["builder", "planner", "reviewer", "docs", "fixer", "styler", "deployer", "tester", "watcher"];
@@ -33,7 +37,7 @@ fn the_demo_is_complete_in_its_first_picture_and_leaves_nothing_behind() {
         for name in &CAST[..if rows == 40 { 9 } else { 5 }] {
             assert!(first.contains(name), "no {name} in the first picture:\n{first}");
         }
-        for part in ["2 failed", "working", "live", "127.0.0.1:"] {
+        for part in ["2 failed", "working", "live", "127.0.0.1:", "3 what each task used"] {
             assert!(first.contains(part), "no {part} in the first picture:\n{first}");
         }
         let address = first.split("127.0.0.1:").nth(1).unwrap();
@@ -41,6 +45,8 @@ fn the_demo_is_complete_in_its_first_picture_and_leaves_nothing_behind() {
         let address: std::net::SocketAddr = format!("127.0.0.1:{port}").parse().unwrap();
         std::net::TcpStream::connect(address).expect("the demo's room listens");
 
+        demo.send("3");
+        demo.wait_for_all(&["auth-cleanup", "favicon", "footer-copy"]);
         demo.send("q");
         let ended = demo.wait_exit();
         assert_eq!((ended.exit_code(), ended.signal()), (0, None));
@@ -70,4 +76,30 @@ fn the_demo_without_a_terminal_is_text() {
     for name in CAST {
         assert!(text.contains(name), "no {name} in\n{text}");
     }
+}
+
+/// Two launches of the demo are two stories, and so are two rounds of one: no run is reported twice.
+#[tokio::test]
+async fn each_run_of_the_demo_s_cast_is_one_of_its_own() {
+    let demo = Demo::open(chrono::TimeDelta::zero()).await.unwrap();
+    let run = cast::story().into_iter().find(|call| call.tool == "report_run").expect("the story has a run");
+    assert!(run.tells.is_some(), "the panel tells of it before it comes");
+    demo.say(&run).await.unwrap();
+    demo.say(&run).await.unwrap();
+    let access = (demo.source())().unwrap();
+    let room = Http::new(&access, PATIENCE).unwrap();
+    let all = room.run_summary(By::Task, "UTC", &RunQuery::default()).await.unwrap();
+    let earlier = i64::try_from(runs::earlier().len()).unwrap();
+    assert_eq!(all.total.runs, earlier + 2);
+    assert!((8..=10).contains(&all.groups), "{all:?}");
+    // What a table of them must tell apart: all is known, some of it, no tokens, nothing at all; and a counted nothing.
+    let of = |task: &str| all.rows.iter().find(|row| row.task_id.as_deref() == Some(task)).unwrap().totals;
+    let known =
+        |task| (of(task).runs, of(task).tokens.known, of(task).duration_ms.known, of(task).failed.known);
+    assert_eq!(known("auth-cleanup"), (5, 5, 5, 5));
+    assert_eq!(known("footer-copy"), (5, 4, 4, 4));
+    assert_eq!(known("link-check"), (3, 0, 3, 3));
+    assert_eq!(known("image-sizes"), (1, 0, 0, 0));
+    assert_eq!((of("favicon").output_tokens.sum, of("auth-cleanup").failed.sum), (Some(0), Some(2)));
+    demo.end().await.unwrap();
 }

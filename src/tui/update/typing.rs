@@ -6,12 +6,17 @@ use crossterm::event::{KeyCode, KeyEvent, KeyEventKind, KeyModifiers};
 use super::{Effect, keep_in_sight, step};
 use crate::tui::entry::Entry;
 use crate::tui::filter::Filter;
-use crate::tui::model::{Model, Typed, Typing};
+use crate::tui::list::List;
+use crate::tui::model::{Model, Typed, Typing, View};
+use crate::tui::runs::Runs;
+use crate::tui::runs::filter::RunFilter;
 
 /// Opens the line on what was typed into it before.
 pub fn open(model: &mut Model) {
     let (text, what) = if model.help.is_some() {
         (model.searched.as_str(), Typed::Keys)
+    } else if model.view == View::Runs {
+        (model.runs.filter.text(), Typed::Records)
     } else {
         (model.list.filter().text(), Typed::Filter { before: model.selected.clone() })
     };
@@ -37,7 +42,7 @@ pub fn press(model: &mut Model, key: KeyEvent) -> Option<Effect> {
             model.typing = None;
         }
         // What means nothing is not left without a word; Esc takes it back.
-        KeyCode::Enter if typing.what != Typed::Keys && model.list.filter().fault().is_some() => {}
+        KeyCode::Enter if faulty(&typing.what, &model.list, &model.runs) => {}
         KeyCode::Enter => model.typing = None,
         KeyCode::Up | KeyCode::Down => {
             model.touched = true;
@@ -80,12 +85,24 @@ pub fn paste(model: &mut Model, text: &str) {
     }
 }
 
+/// Whether what is typed so far means nothing.
+fn faulty(what: &Typed, list: &List, runs: &Runs) -> bool {
+    match what {
+        Typed::Filter { .. } => list.filter().fault().is_some(),
+        Typed::Records => runs.filter.fault().is_some(),
+        Typed::Keys => false,
+    }
+}
+
 /// Filters by what is typed so far. Who was selected before comes back with the first text that lets it through.
 fn filter(model: &mut Model) {
     match &model.typing {
         Some(Typing { entry, what: Typed::Filter { before } }) => {
             model.list.filter_by(Filter::new(entry.text()));
             model.selected.clone_from(before);
+        }
+        Some(Typing { entry, what: Typed::Records }) => {
+            model.runs.filter = RunFilter::new(entry.text());
         }
         Some(Typing { entry, what: Typed::Keys }) => {
             entry.text().clone_into(&mut model.searched);

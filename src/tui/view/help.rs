@@ -22,7 +22,7 @@ const TOGETHER: &[(&[&str], &str)] = &[
     (&["top", "end"], "top, end"),
     (&["next", "previous"], "what needs you"),
     (&["sort", "reverse"], "sort, reverse"),
-    (&["room", "clashes", "activity"], "room, clashes, activity"),
+    (&["room", "clashes", "runs", "activity"], "room, clashes, runs, activity"),
     (&["quit", "quit-always"], "quit"),
 ];
 
@@ -231,6 +231,7 @@ pub fn draw(canvas: &mut Canvas<'_>, model: &Model) {
     let view = match model.view {
         View::Room => "Room",
         View::Clashes => "Clashes",
+        View::Runs => "Runs",
         View::Activity => "Activity",
     };
     let frame = Rect { x: area.x + 2, width: area.width - 4, ..area };

@@ -13,6 +13,7 @@ mod header;
 mod help;
 mod paint;
 mod pane;
+mod runs;
 mod strip;
 mod typing;
 mod zones;
@@ -87,6 +88,7 @@ pub fn parts(model: &Model) -> Parts {
     let body = Rect { height: body.height - strip, ..body };
     parts.strip = row(body.bottom(), strip);
     match model.layout() {
+        _ if model.view == View::Runs => runs::divide(model, title, body, &mut parts),
         _ if !model.detail || model.view == View::Activity => {
             parts.list_title = title;
             parts.list = body;
@@ -107,13 +109,13 @@ pub fn parts(model: &Model) -> Parts {
             } else {
                 let most = match model.view {
                     View::Clashes => body.height / 2,
-                    View::Room | View::Activity => body.height - DETAIL_MIN - 1,
+                    View::Room | View::Runs | View::Activity => body.height - DETAIL_MIN - 1,
                 };
                 let count = match model.view {
                     View::Clashes => clashes::height(model, width, most.into()),
                     // Nobody takes two lines to say.
-                    View::Room | View::Activity if model.list.is_empty() => 3,
-                    View::Room | View::Activity => model.list.rows(false).len(),
+                    View::Room | View::Runs | View::Activity if model.list.is_empty() => 3,
+                    View::Room | View::Runs | View::Activity => model.list.rows(false).len(),
                 };
                 u16::try_from(count).unwrap_or(most).min(most)
             };
@@ -143,10 +145,12 @@ pub fn draw(model: &Model, buffer: &mut Buffer) -> Option<TimeDelta> {
     }
     let parts = parts(model);
     header::draw(&mut canvas, model, &parts);
-    let any = model.picture.agents().next().is_some();
+    // There are records of agents that have left.
+    let any = model.view == View::Runs || model.picture.agents().next().is_some();
     if any {
         match (model.view, model.pane, model.layout()) {
             (View::Clashes, ..) => clashes::draw(&mut canvas, model, &parts),
+            (View::Runs, ..) => runs::draw(&mut canvas, model, &parts),
             (_, Pane::Open, _) => agent::draw(&mut canvas, model, &parts),
             (View::Activity, ..) => activity::draw(&mut canvas, model, &parts),
             (View::Room, _, Layout::Cards) => cards::draw(&mut canvas, model, &parts),
@@ -212,6 +216,7 @@ pub fn page(model: &Model) -> usize {
         return usize::from(help::area(model).height.saturating_sub(2));
     }
     match (model.pane, model.layout()) {
+        (Pane::List, _) if model.view == View::Runs => runs::page_rows(parts.list),
         (Pane::List, _) if model.view == View::Clashes => usize::from(parts.list.height / 3).max(1),
         (Pane::List, Layout::Cards) => usize::from(parts.list.height / 3).max(1),
         (Pane::List, _) => usize::from(parts.list.height),
@@ -231,6 +236,11 @@ pub fn list_top(model: &Model) -> usize {
 /// Where the Clashes have to begin so that the selected one is in sight.
 pub fn clash_top(model: &Model) -> usize {
     clashes::top(model, parts(model).list)
+}
+
+/// Where the Runs have to begin so that the row `row` of so many is in sight.
+pub fn runs_top(model: &Model, row: usize, rows: usize) -> usize {
+    runs::top(model, parts(model).list, row, rows)
 }
 
 /// Where the Activity has to begin so that the selected event is in sight: an event and how many of its rows are
@@ -260,6 +270,7 @@ pub fn detail_end(model: &Model) -> usize {
     let parts = parts(model);
     let lines = match model.view {
         View::Clashes => clashes::detail(model, parts.detail).len(),
+        View::Runs => runs::detail(model, parts.detail).len(),
         View::Room | View::Activity => agent::lines(model, parts.detail).len(),
     };
     lines.saturating_sub(usize::from(parts.detail.height))

@@ -6,22 +6,31 @@ use super::paint::Canvas;
 use super::{Parts, text};
 use crate::tui::event;
 use crate::tui::model::{Model, Typed, Typing, View};
+use crate::tui::runs::listed;
 use crate::{shown, words};
 
 /// What the filter understands, as long as nothing is typed.
 const LANGUAGE: &str = "text, s:working a:name o:owner b:branch f:path t:task, -s:idle";
+
+/// What the filter of run records understands.
+const OF_RECORDS: &str = "text, a:agent t:task p:project, -a:name";
 
 /// Draws the line: `/ s:working f:src/▏   3 of 9`.
 pub fn draw(canvas: &mut Canvas<'_>, model: &Model, typing: &Typing, parts: &Parts) {
     let theme = &model.look.theme;
     let wide = usize::from(parts.footer.width);
     let end = model.look.glyphs.end();
-    let fault = model.list.filter().fault().filter(|_| typing.what != Typed::Keys);
+    let fault = match typing.what {
+        Typed::Filter { .. } => model.list.filter().fault(),
+        Typed::Records => model.runs.filter.fault(),
+        Typed::Keys => None,
+    };
     let (told, told_style) = match fault {
         Some(fault) => (text(model, fault), theme.error),
         None if typing.what == Typed::Keys => ("a key, or what it does".to_owned(), theme.muted),
         None if typing.entry.text().is_empty() => {
-            (model.look.glyphs.tell(LANGUAGE).into_owned(), theme.muted)
+            let language = if typing.what == Typed::Records { OF_RECORDS } else { LANGUAGE };
+            (model.look.glyphs.tell(language).into_owned(), theme.muted)
         }
         None => (found(model), theme.muted),
     };
@@ -57,6 +66,11 @@ fn found(model: &Model) -> String {
     match model.view {
         View::Room => format!("{} of {}", model.list.matched(), model.list.total()),
         View::Clashes => words::count(model.clashes.all().len() as u64, "row"),
+        View::Runs => {
+            let rows = listed::listed(model);
+            let sum = rows.as_ref().and_then(|rows| Some((rows.len(), listed::sum(model, rows)?.of?)));
+            sum.map_or_else(String::new, |(rows, of)| format!("{rows} of {of}"))
+        }
         View::Activity => {
             let events = event::listed(model).filter(|entry| event::is_selectable(entry));
             words::count(events.count() as u64, "event")

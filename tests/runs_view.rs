@@ -1,0 +1,11 @@
+//! The Runs on the screen: what is asked of the room, what its answers look like, what the keys do with them.
+#![allow(clippy::unwrap_used)]
+
+#[path = "runs_view/keys.rs"]
+mod keys;
+#[path = "runs_view/ledger.rs"]
+mod ledger;
+#[path = "runs_view/pictures.rs"]
+mod pictures;
+#[path = "common/screen.rs"]
+mod screen;
