@@ -4,6 +4,7 @@ mod period;
 
 use std::io::{IsTerminal, Write};
 
+use anyhow::Context;
 use chrono::Utc;
 use chrono_tz::Tz;
 use clap::Args;
@@ -236,7 +237,7 @@ async fn groups(
     let summary = summary.map_err(|error| room::no_answer(config, error))?;
     let mut out = tokio::io::stdout();
     if let Some(form) = form(args, frame) {
-        paper::groups(&summary, by, form, &mut out).await?;
+        paper::groups(&summary, by, form, &mut out).await.context("can't write the sums")?;
         return Ok(());
     }
     if summary.groups == 0 {
