@@ -88,3 +88,37 @@ fn at_one_moment<T>(
     let whole = connection.unchecked_transaction()?;
     question(&whole)
 }
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use std::time::Duration;
+
+    use super::*;
+
+    #[tokio::test]
+    async fn a_question_ends_with_its_asker() {
+        let folder = tempfile::tempdir().unwrap();
+        let database = Database::prepare(&folder.path().join("room.db")).unwrap();
+        drop(database.open_whole().unwrap());
+        let reader = Reader::open(&database, &Arc::default()).unwrap();
+        let (begin, begun) = tokio::sync::oneshot::channel();
+        let endless = reader.ask(move |connection| {
+            let mut select = connection.prepare(
+                "WITH RECURSIVE n (x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM n) SELECT x FROM n",
+            )?;
+            let mut rows = select.query([])?;
+            rows.next()?;
+            let _ = begin.send(());
+            while rows.next()?.is_some() {}
+            Ok(())
+        });
+        tokio::select! {
+            _ = endless => panic!("it has no end"),
+            begun = begun => begun.unwrap(),
+        }
+        let one = reader.ask(|connection| connection.query_row("SELECT 1", [], |row| row.get::<_, i64>(0)));
+        let answer = tokio::time::timeout(Duration::from_secs(10), one).await.unwrap();
+        assert_eq!(answer.unwrap(), 1);
+    }
+}
