@@ -109,7 +109,7 @@ impl Chosen {
 /// The first millisecond that is not before `time`. Records have whole ones.
 fn at_or_after(time: Time) -> i64 {
     let floor = time.timestamp_millis();
-    if time.timestamp_subsec_nanos() % 1_000_000 == 0 { floor } else { floor.saturating_add(1) }
+    if time.timestamp_subsec_nanos().is_multiple_of(1_000_000) { floor } else { floor.saturating_add(1) }
 }
 
 fn owner_row(connection: &Connection, caller: &Caller) -> rusqlite::Result<Option<i64>> {

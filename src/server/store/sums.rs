@@ -11,6 +11,7 @@ use super::chosen::{Chosen, Names};
 use crate::ledger::{Numbers, Part, Tally};
 use crate::rules::Caller;
 use crate::wire::Time;
+use crate::wire::id::AgentId;
 use crate::wire::query::{By, Order, RunQuery, Sort};
 use crate::wire::sums::{Group, RunSummary};
 
@@ -309,7 +310,7 @@ fn in_order(sort: Sort, one: &Group, other: &Group) -> std::cmp::Ordering {
 /// What a group is called, for its place in the order.
 fn name(group: &Group) -> (Option<&str>, Option<&str>, Option<&str>, Option<&str>) {
     let Group { project, task_id, agent_id, day, .. } = group;
-    (task_id.as_deref(), project.as_deref(), agent_id.as_ref().map(|agent| agent.as_str()), day.as_deref())
+    (task_id.as_deref(), project.as_deref(), agent_id.as_ref().map(AgentId::as_str), day.as_deref())
 }
 
 fn number(order: Order, group: &Group) -> Option<i64> {
