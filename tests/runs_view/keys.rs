@@ -2,8 +2,9 @@
 
 use std::fmt::Write;
 
+use chrono::TimeDelta;
 use chrono_tz::Tz;
-use prickle::tui::model::{Model, Pane, View};
+use prickle::tui::model::{Model, Pane, Panel, View};
 use prickle::tui::runs::ask::{Answer, Ask, Question, Told, wanted};
 use prickle::tui::runs::listed;
 use prickle::tui::theme::Glyphs;
@@ -426,6 +427,11 @@ fn every_size_of_every_page_is_drawn_without_a_panic() {
     let mut all = String::new();
     for keys in ["", "jj", "\r", "\r\r", "ooo", "/zz", "dd", "?", "p"] {
         let mut m = shown(&ledger, keys);
+        let beats = vec![(TimeDelta::seconds(1), "a run fails".to_owned())];
+        let period = TimeDelta::seconds(9);
+        let panel =
+            Panel { title: "Demo".into(), lines: vec!["a line".into()], began: time(LIVE), period, beats };
+        m.panel = (keys.len() % 2 == 0).then_some(panel);
         for columns in (0..=200).step_by(7).chain([19, 20, 21, 59, 60, 61, 99, 100]) {
             for rows in [0, 1, 3, 4, 5, 6, 7, 9, 14, 15, 24, 50] {
                 let screen = text(&mut m, columns, rows);

@@ -79,7 +79,8 @@ pub fn parts(model: &Model) -> Parts {
     let strip = match (told, model.layout()) {
         // Where rows are dear the agents get them, and the panel keeps what comes next.
         (Some(lines), layout) => {
-            let most = if layout == Layout::Columns { body.height / 3 } else { 4 };
+            let roomy = layout == Layout::Columns && model.view != View::Runs;
+            let most = if roomy { body.height / 3 } else { 4 };
             u16::try_from(lines + 1).unwrap_or(0).min(most).min(body.height / 3)
         }
         (None, Layout::Columns) if height >= ACTIVITY_FROM && model.view == View::Room => 7,

@@ -200,7 +200,7 @@ fn below(canvas: &mut Canvas<'_>, model: &Model, parts: &Parts) {
     let focus = if model.pane == Pane::Detail { theme.focus } else { theme.muted };
     let name = Line::from(Span::styled(text(model, &listed::name(model, group)), focus));
     let wide = model.layout() == Layout::Columns;
-    let left = if wide { area.width * 13 / 25 } else { area.width };
+    let left = left(model, area);
     canvas.rule(Rect { width: left, ..parts.detail_title }, 0, &name, &Line::default());
     let lines = detail(model, area);
     pane::body(canvas, model, Rect { width: left, ..area }, &lines, Action::OtherPane);
@@ -210,14 +210,23 @@ fn below(canvas: &mut Canvas<'_>, model: &Model, parts: &Parts) {
     }
 }
 
+/// Columns of the sentences beside the days.
+fn left(model: &Model, area: Rect) -> u16 {
+    if model.layout() == Layout::Columns { area.width * 13 / 25 } else { area.width }
+}
+
+/// Where the edge between the sentences and the days stands.
+pub fn edge(model: &Model, parts: &Parts) -> Option<u16> {
+    let both = parts.detail.height > 0 && model.pane != Pane::Open && model.runs.opened.is_none();
+    both.then(|| left(model, parts.detail)).filter(|_| model.layout() == Layout::Columns)
+}
+
 /// The lines of what is selected, in the pane's area.
 pub fn detail(model: &Model, area: Rect) -> Vec<Line<'static>> {
-    let wide = model.layout() == Layout::Columns;
     if model.runs.opened.is_some() {
         return one::lines(model, area);
     }
-    let width = if wide { area.width * 13 / 25 } else { area.width };
-    listed::group(model).map_or_else(Vec::new, |group| told::lines(model, group, usize::from(width)))
+    listed::group(model).map_or_else(Vec::new, |group| told::lines(model, group, left(model, area).into()))
 }
 
 /// Where the rows have to begin so that this one of so many is in sight, moved as little as possible.
