@@ -79,7 +79,7 @@ async fn unwanted(questions: &mut watch::Receiver<Vec<Question>>, question: &Que
 async fn tell(room: &mut room::Asker, ask: &Ask) -> Result<Told, CallError> {
     let (_, http) = room.room().await?;
     Ok(match ask {
-        Ask::Sums { by, tz, query } => Told::Sums(http.run_summary(*by, tz, query).await?),
+        Ask::Sums { by, tz, query } => Told::Sums(Box::new(http.run_summary(*by, tz, query).await?)),
         Ask::Page(query) => Told::Page(http.runs(query).await?),
     })
 }

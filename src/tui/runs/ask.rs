@@ -65,7 +65,7 @@ pub struct Question {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Told {
     /// What records come to.
-    Sums(RunSummary),
+    Sums(Box<RunSummary>),
     /// Some records.
     Page(RunPage),
 }
@@ -207,7 +207,7 @@ impl Runs {
         let Answer { question: Question { slot, ask, version, .. }, told } = answer;
         match (told, current) {
             (Ok(Told::Sums(summary)), current) if current == ask => {
-                let held = Some(Held { ask, version, at, summary });
+                let held = Some(Held { ask, version, at, summary: *summary });
                 match slot {
                     Slot::Sums => self.sums = held,
                     Slot::Days => self.days = held,
@@ -221,7 +221,7 @@ impl Runs {
                 let Ask::Page(RunQuery { cursor, .. }) = &ask else { return };
                 let (cursor, bare) = (cursor.clone(), bare(&ask));
                 if bare.as_ref() == Some(&query) {
-                    self.turn(query, version, &cursor, page);
+                    self.turn(&query, version, cursor.as_deref(), page);
                     self.trouble = None;
                 }
             }
@@ -233,8 +233,8 @@ impl Runs {
     }
 
     /// A page of the records has come.
-    fn turn(&mut self, query: RunQuery, version: u64, cursor: &Option<String>, page: RunPage) {
-        let same = |chain: &&mut Chain| chain.query == query;
+    fn turn(&mut self, query: &RunQuery, version: u64, cursor: Option<&str>, page: RunPage) {
+        let same = |chain: &&mut Chain| chain.query == *query;
         if let Some(chain) = self.chain.as_mut().filter(same)
             && chain.version == version
         {
@@ -245,7 +245,7 @@ impl Runs {
             _ if cursor.is_none() => self.coming = Some(Chain::new(query.clone(), version, page)),
             _ => return,
         }
-        let there = self.chain.as_ref().filter(|chain| chain.query == query).map_or(0, Chain::pages);
+        let there = self.chain.as_ref().filter(|chain| chain.query == *query).map_or(0, Chain::pages);
         if self.coming.as_ref().is_some_and(|coming| coming.pages() >= there || coming.next().is_none()) {
             self.chain = self.coming.take();
         }

@@ -120,12 +120,12 @@ fn rank(model: &Model, action: Action) -> u8 {
         (_, _, Action::Retry) => 0,
         (_, _, Action::Freeze) if model.behind.is_some() => 0,
         (_, _, Action::Back) if model.help.is_some() => 0,
-        (Pane::Open, _, Action::Copy) | (Pane::List, View::Clashes | View::Activity, Action::Down) => 1,
+        (Pane::Open, _, Action::Copy)
+        | (Pane::List, View::Clashes | View::Activity, Action::Down)
+        | (Pane::List, View::Runs, Action::Back | Action::Copy) => 1,
         (Pane::Open | Pane::Detail, _, Action::Down)
-        | (Pane::List, View::Clashes | View::Activity, Action::Open) => 2,
+        | (Pane::List, View::Clashes | View::Runs | View::Activity, Action::Open) => 2,
         (Pane::List, View::Clashes, Action::Seen | Action::Copy) => 3,
-        (Pane::List, View::Runs, Action::Back | Action::Copy) => 1,
-        (Pane::List, View::Runs, Action::Open) => 2,
         (Pane::List, View::Runs, Action::Down) => 5,
         (Pane::List, View::Runs, Action::CopyRow) if model.runs.opened.is_some() => 3,
         (Pane::List, View::Runs, action) if of_runs.contains(&action) => 3,

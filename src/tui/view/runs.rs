@@ -20,6 +20,7 @@ use crate::shown;
 use crate::tui::keys::Action;
 use crate::tui::model::{Layout, Model, Pane};
 use crate::tui::runs::ask::{Ask, GROUPS, Held, task_in_front};
+use crate::tui::runs::chain::Chain;
 use crate::tui::runs::listed::{self, Listed};
 use crate::tui::runs::{Reader, order};
 use crate::wire::id::Slug;
@@ -171,9 +172,9 @@ fn beyond(model: &Model, rows: &Listed<'_>, end: usize) -> String {
             (runs.groups.top, 0, all)
         }
         Listed::Records(rows) => {
-            let before = runs.chain.as_ref().map_or(0, |chain| chain.before());
+            let before = runs.chain.as_ref().map_or(0, Chain::before);
             let total = runs.total.as_ref().map(|held| held.summary.total.runs);
-            let all = runs.chain.as_ref().is_some_and(|chain| chain.is_all());
+            let all = runs.chain.as_ref().is_some_and(Chain::is_all);
             let total = total.and_then(|total| u64::try_from(total).ok()).filter(|_| !all);
             (runs.records.top, before, total.unwrap_or(0).max((before + rows.len()) as u64))
         }

@@ -207,14 +207,15 @@ fn total(model: &Model, rows: &Listed<'_>, column: Column) -> Cell {
     let of = |column| columns::of_group(column, "", &sum.totals, model.look.zone, model.now());
     match (rows, column) {
         (Listed::Groups(_), Column::Name) => count(model.runs.by.as_str()),
-        (Listed::Groups(_), Column::Last) => Cell::text(""),
         (Listed::Records(_), Column::Reported) => count("run"),
         (Listed::Records(_), Column::Exit) => {
             let failed = of(Column::Failed);
             Cell { text: format!("{} failed", failed.text), ..failed }
         }
         (Listed::Records(_), Column::Run) => Cell::text(format!("known {}", columns::known(&sum.totals))),
-        (Listed::Records(_), Column::Agent | Column::Task) => Cell::text(""),
+        (Listed::Groups(_), Column::Last) | (Listed::Records(_), Column::Agent | Column::Task) => {
+            Cell::text("")
+        }
         (_, column) => of(column),
     }
 }
