@@ -1,7 +1,9 @@
 //! The command line: what can be typed, and one match arm a command.
 
+mod asks;
 mod connect;
 mod demo;
+mod exports;
 mod key;
 mod local;
 mod look;

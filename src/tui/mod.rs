@@ -232,7 +232,7 @@ where
                     Err(why) => update::notice(model, why),
                 }
             }
-            Some(Effect::Export(export)) => (hooks.export)(export),
+            Some(Effect::Export(export)) => (hooks.export)(*export),
             Some(Effect::Suspend) => {
                 if (hooks.suspend)()? {
                     screen.forget();

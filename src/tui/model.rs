@@ -217,7 +217,7 @@ pub struct Model {
     /// First row of the Clashes on the screen.
     pub clash_top: usize,
     /// The run records.
-    pub runs: Runs,
+    pub runs: Box<Runs>,
     /// The selected event, by its number; `None`: the newest, whichever that is.
     pub event: Option<u64>,
     /// The first event on the screen and how many of its rows are passed; `None`: the newest from its first row on.
@@ -264,7 +264,7 @@ impl Model {
             list_top: 0,
             clashes: Rows::default(),
             clash_top: 0,
-            runs: Runs::default(),
+            runs: Box::default(),
             event: None,
             activity_top: None,
             detail_top: 0,
@@ -392,7 +392,7 @@ impl Model {
         match when {
             When::Always => true,
             When::Looking => looking && any,
-            When::Rows => !looking || any,
+            When::Rows => !looking || (any && (self.view != View::Runs || self.has_row())),
             When::Row => looking && self.pane != Pane::Open && self.has_row(),
             When::List => looking && self.pane != Pane::Open && any && self.has_list(),
             When::Shown => self.is(When::Row) && !self.selects_unseen(),

@@ -49,6 +49,7 @@ pub enum Period {
 
 impl Period {
     /// The next one.
+    #[must_use]
     pub fn next(self) -> Self {
         match self {
             Self::Today => Self::Week,

@@ -32,7 +32,7 @@ pub enum Effect {
     /// Give this text, safe to show, to the clipboard.
     Copy(String),
     /// Write these run records into a file.
-    Export(Export),
+    Export(Box<Export>),
     /// Give the terminal back and stop the job.
     Suspend,
     /// End.

@@ -143,7 +143,7 @@ impl Ledger {
     /// What the room says.
     pub fn answer(&self, question: &Question) -> Answer {
         let told = match &question.ask {
-            Ask::Sums { by, query, .. } => Told::Sums(self.sums(*by, query)),
+            Ask::Sums { by, query, .. } => Told::Sums(Box::new(self.sums(*by, query))),
             Ask::Page(query) => Told::Page(self.page(query)),
         };
         Answer { question: question.clone(), told: Ok(told) }

@@ -10,6 +10,7 @@ use crate::wire::Time;
 use crate::wire::query::{By, Order, RunQuery, Sort};
 use crate::wire::run::RunPage;
 use crate::wire::sums::RunSummary;
+use crate::words::Zone;
 
 /// Most groups that are held.
 pub const GROUPS: u32 = 1000;
@@ -56,13 +57,15 @@ pub struct Question {
     pub ask: Ask,
     /// What was known to have changed, counted.
     pub version: u64,
+    /// Whether an answer is there, from before something may have changed.
+    pub again: bool,
 }
 
 /// What the room says.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Told {
     /// What records come to.
-    Sums(RunSummary),
+    Sums(Box<RunSummary>),
     /// Some records.
     Page(RunPage),
 }
@@ -96,6 +99,12 @@ pub struct Export {
     pub ask: Ask,
     /// What restricts it.
     pub filter: super::filter::RunFilter,
+    /// The project whose tasks are called by their name alone.
+    pub here: String,
+    /// The zone that the filter sees days in.
+    pub zone: Zone,
+    /// The room's time.
+    pub now: Time,
     /// What the file is called, without its ending: safe for any file system.
     pub name: String,
 }
@@ -107,7 +116,6 @@ pub fn wanted(model: &Model) -> Vec<Question> {
     if runs.reader != Reader::Person || lost {
         return Vec::new(); // what can't be answered is asked once there is somebody to answer
     }
-    let ask = |slot| current(model, slot).map(|ask| Question { slot, ask, version: runs.version });
     let mut questions: Vec<Question> = Vec::new();
     for (slot, held) in [
         (Slot::Total, &runs.total),
@@ -115,10 +123,12 @@ pub fn wanted(model: &Model) -> Vec<Question> {
         (Slot::Days, &runs.days),
         (Slot::Task, &runs.task),
     ] {
+        let Some(ask) = current(model, slot) else { continue };
+        let held = held.as_ref().filter(|held| held.ask == ask);
         // A picture that stands still is not made newer.
-        let lacks =
-            |ask: &Ask| held.as_ref().is_none_or(|held| held.ask != *ask || is_old(model, held.version));
-        questions.extend(ask(slot).filter(|question| lacks(&question.ask)));
+        if held.is_none_or(|held| is_old(model, held.version)) {
+            questions.push(Question { slot, ask, version: runs.version, again: held.is_some() });
+        }
     }
     questions.extend(page(model));
     questions
@@ -172,30 +182,32 @@ pub fn task_in_front(model: &Model) -> Option<GroupKey> {
 fn page(model: &Model) -> Option<Question> {
     let runs = &model.runs;
     let Ask::Page(query) = current(model, Slot::Page)? else { return None };
-    let question = |version, cursor: Option<String>| {
+    let question = |version, again, cursor: Option<String>| {
         let ask = Ask::Page(RunQuery { cursor, ..query.clone() });
-        Some(Question { slot: Slot::Page, ask, version })
+        Some(Question { slot: Slot::Page, ask, version, again })
     };
     let same = |chain: &&Chain| chain.query == query;
-    let Some(chain) = runs.chain.as_ref().filter(same) else { return question(runs.version, None) };
+    let Some(chain) = runs.chain.as_ref().filter(same) else {
+        return question(runs.version, false, None);
+    };
     if is_old(model, chain.version) && chain.is_at_begin() {
         return match runs.coming.as_ref().filter(same) {
             // What has begun is brought to its end, however much comes meanwhile.
-            Some(coming) => question(coming.version, coming.next().cloned().flatten()),
-            None => question(runs.version, None),
+            Some(coming) => question(coming.version, true, coming.next().cloned().flatten()),
+            None => question(runs.version, true, None),
         };
     }
     let row = chain.runs().position(|run| Some(&run.run.run_id) == runs.records.id.as_ref()).unwrap_or(0);
-    question(chain.version, chain.needs(row)?.clone())
+    question(chain.version, false, chain.needs(row)?.clone())
 }
 
 impl Runs {
     /// What has come, from the room's time `at`. Whether it was still wanted, which `current` tells of its slot.
     fn take(&mut self, answer: Answer, current: Ask, at: Time) {
-        let Answer { question: Question { slot, ask, version }, told } = answer;
+        let Answer { question: Question { slot, ask, version, .. }, told } = answer;
         match (told, current) {
             (Ok(Told::Sums(summary)), current) if current == ask => {
-                let held = Some(Held { ask, version, at, summary });
+                let held = Some(Held { ask, version, at, summary: *summary });
                 match slot {
                     Slot::Sums => self.sums = held,
                     Slot::Days => self.days = held,
@@ -209,7 +221,7 @@ impl Runs {
                 let Ask::Page(RunQuery { cursor, .. }) = &ask else { return };
                 let (cursor, bare) = (cursor.clone(), bare(&ask));
                 if bare.as_ref() == Some(&query) {
-                    self.turn(query, version, &cursor, page);
+                    self.turn(&query, version, cursor.as_deref(), page);
                     self.trouble = None;
                 }
             }
@@ -221,8 +233,8 @@ impl Runs {
     }
 
     /// A page of the records has come.
-    fn turn(&mut self, query: RunQuery, version: u64, cursor: &Option<String>, page: RunPage) {
-        let same = |chain: &&mut Chain| chain.query == query;
+    fn turn(&mut self, query: &RunQuery, version: u64, cursor: Option<&str>, page: RunPage) {
+        let same = |chain: &&mut Chain| chain.query == *query;
         if let Some(chain) = self.chain.as_mut().filter(same)
             && chain.version == version
         {
@@ -233,7 +245,7 @@ impl Runs {
             _ if cursor.is_none() => self.coming = Some(Chain::new(query.clone(), version, page)),
             _ => return,
         }
-        let there = self.chain.as_ref().filter(|chain| chain.query == query).map_or(0, Chain::pages);
+        let there = self.chain.as_ref().filter(|chain| chain.query == *query).map_or(0, Chain::pages);
         if self.coming.as_ref().is_some_and(|coming| coming.pages() >= there || coming.next().is_none()) {
             self.chain = self.coming.take();
         }
@@ -292,5 +304,12 @@ pub fn export(model: &Model, rows: &Listed<'_>) -> Option<Export> {
     };
     let plain = |c: char| if c.is_ascii_alphanumeric() || c == '-' || c == '_' { c } else { '-' };
     let of: String = of.chars().take(64).map(plain).collect();
-    Some(Export { ask, filter: runs.filter.clone(), name: format!("runs-{of}-{date}") })
+    Some(Export {
+        ask,
+        filter: runs.filter.clone(),
+        here: model.picture.project.clone(),
+        zone: days_in(model.look.zone),
+        now: model.now(),
+        name: format!("runs-{of}-{date}"),
+    })
 }

@@ -33,13 +33,15 @@ impl Chain {
     pub fn new(query: RunQuery, version: u64, page: RunPage) -> Self {
         let pages = VecDeque::new();
         let mut chain = Self { query, version, starts: vec![(None, 0)], first: 0, pages, whole: false };
-        chain.put(&None, page);
+        chain.put(None, page);
         chain
     }
 
     /// Takes in the page that begins at a cursor, if it follows what is held, or stands right before it.
-    pub fn put(&mut self, cursor: &Option<String>, page: RunPage) {
-        let Some(place) = self.starts.iter().position(|(start, _)| start == cursor) else { return };
+    pub fn put(&mut self, cursor: Option<&str>, page: RunPage) {
+        let Some(place) = self.starts.iter().position(|(start, _)| start.as_deref() == cursor) else {
+            return;
+        };
         let end = self.first + self.pages.len();
         if place == end {
             let next = self.starts[place].1 + page.runs.len();

@@ -92,7 +92,7 @@ pub fn period(model: &mut Model) {
 pub fn export(model: &mut Model) -> Option<Effect> {
     let export = listed::listed(model).and_then(|rows| ask::export(model, &rows))?;
     model.did = Some("exporting …".into());
-    Some(Effect::Export(export))
+    Some(Effect::Export(Box::new(export)))
 }
 
 /// Moves the selection.

@@ -79,7 +79,8 @@ pub fn parts(model: &Model) -> Parts {
     let strip = match (told, model.layout()) {
         // Where rows are dear the agents get them, and the panel keeps what comes next.
         (Some(lines), layout) => {
-            let most = if layout == Layout::Columns { body.height / 3 } else { 4 };
+            let roomy = layout == Layout::Columns && model.view != View::Runs;
+            let most = if roomy { body.height / 3 } else { 4 };
             u16::try_from(lines + 1).unwrap_or(0).min(most).min(body.height / 3)
         }
         (None, Layout::Columns) if height >= ACTIVITY_FROM && model.view == View::Room => 7,
@@ -253,6 +254,11 @@ pub fn activity_top(model: &Model) -> Option<(u64, usize)> {
 /// Rows that an event takes in the Activity.
 pub fn event_rows(model: &Model, entry: &Entry) -> usize {
     activity::rows(model, entry, parts(model).list.width)
+}
+
+/// The command for the key that is needed to read the run records; `None`: this one is it, or no key would help.
+pub fn key_needed(model: &Model) -> Option<String> {
+    runs::key_needed(model)
 }
 
 /// What the page of an empty room says to do next, as it is to be pasted.

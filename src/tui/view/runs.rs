@@ -6,18 +6,24 @@ mod page;
 mod table;
 mod told;
 
+pub use self::page::key_needed;
+
 use ratatui::layout::Rect;
 use ratatui::style::{Modifier, Style};
 use ratatui::text::{Line, Span};
 
 use super::paint::Canvas;
 use super::{DETAIL_MIN, Parts, pane, text};
+use crate::columns::{self, Cell, Column};
+use crate::ledger::Amount;
 use crate::shown;
 use crate::tui::keys::Action;
 use crate::tui::model::{Layout, Model, Pane};
-use crate::tui::runs::ask::{GROUPS, Held};
+use crate::tui::runs::ask::{Ask, GROUPS, Held, task_in_front};
+use crate::tui::runs::chain::Chain;
 use crate::tui::runs::listed::{self, Listed};
 use crate::tui::runs::{Reader, order};
+use crate::wire::id::Slug;
 
 /// Rows of the table beside its own: what stands over the columns, a blank, and what all comes to.
 const AROUND: u16 = 3;
@@ -166,9 +172,9 @@ fn beyond(model: &Model, rows: &Listed<'_>, end: usize) -> String {
             (runs.groups.top, 0, all)
         }
         Listed::Records(rows) => {
-            let before = runs.chain.as_ref().map_or(0, |chain| chain.before());
+            let before = runs.chain.as_ref().map_or(0, Chain::before);
             let total = runs.total.as_ref().map(|held| held.summary.total.runs);
-            let all = runs.chain.as_ref().is_some_and(|chain| chain.is_all());
+            let all = runs.chain.as_ref().is_some_and(Chain::is_all);
             let total = total.and_then(|total| u64::try_from(total).ok()).filter(|_| !all);
             (runs.records.top, before, total.unwrap_or(0).max((before + rows.len()) as u64))
         }
@@ -195,7 +201,7 @@ fn below(canvas: &mut Canvas<'_>, model: &Model, parts: &Parts) {
     let focus = if model.pane == Pane::Detail { theme.focus } else { theme.muted };
     let name = Line::from(Span::styled(text(model, &listed::name(model, group)), focus));
     let wide = model.layout() == Layout::Columns;
-    let left = if wide { area.width * 13 / 25 } else { area.width };
+    let left = left(model, area);
     canvas.rule(Rect { width: left, ..parts.detail_title }, 0, &name, &Line::default());
     let lines = detail(model, area);
     pane::body(canvas, model, Rect { width: left, ..area }, &lines, Action::OtherPane);
@@ -205,14 +211,23 @@ fn below(canvas: &mut Canvas<'_>, model: &Model, parts: &Parts) {
     }
 }
 
+/// Columns of the sentences beside the days.
+fn left(model: &Model, area: Rect) -> u16 {
+    if model.layout() == Layout::Columns { area.width * 13 / 25 } else { area.width }
+}
+
+/// Where the edge between the sentences and the days stands.
+pub fn edge(model: &Model, parts: &Parts) -> Option<u16> {
+    let both = parts.detail.height > 0 && model.pane != Pane::Open && model.runs.opened.is_none();
+    both.then(|| left(model, parts.detail)).filter(|_| model.layout() == Layout::Columns)
+}
+
 /// The lines of what is selected, in the pane's area.
 pub fn detail(model: &Model, area: Rect) -> Vec<Line<'static>> {
-    let wide = model.layout() == Layout::Columns;
     if model.runs.opened.is_some() {
         return one::lines(model, area);
     }
-    let width = if wide { area.width * 13 / 25 } else { area.width };
-    listed::group(model).map_or_else(Vec::new, |group| told::lines(model, group, usize::from(width)))
+    listed::group(model).map_or_else(Vec::new, |group| told::lines(model, group, left(model, area).into()))
 }
 
 /// Where the rows have to begin so that this one of so many is in sight, moved as little as possible.
@@ -222,12 +237,32 @@ pub fn top(model: &Model, area: Rect, row: usize, rows: usize) -> usize {
     top.min(row).max((row + 1).saturating_sub(high)).min(rows.saturating_sub(high))
 }
 
+/// `3, 1 failed, ≥ 430.5k tokens`: what the task of the opened agent came to, where that is the watcher's own.
+pub fn in_short(model: &Model) -> Option<String> {
+    let key = task_in_front(model).filter(|_| model.pane == Pane::Open)?;
+    let Ask::Sums { query, .. } = &model.runs.task.as_ref()?.ask else { return None };
+    let same = query.task == key.task && query.project.as_ref().map(Slug::as_str) == key.project.as_deref();
+    let totals = &model.runs.task.as_ref().filter(|_| same)?.summary.total;
+    let failed = columns::of_group(Column::Failed, "", totals, model.look.zone, model.now());
+    let failed = match failed.amount {
+        Some(Amount::Exactly(0)) => String::new(),
+        Some(Amount::Unknown) => ", exit codes not known".to_owned(),
+        _ => format!(", {} failed", failed.text),
+    };
+    let tokens = match (totals.runs, table::tokens(totals)) {
+        (0, _) => return Some("none".to_owned()),
+        (_, Amount::Unknown) => "tokens not known".to_owned(),
+        (_, amount) => format!("{} tokens", Cell::amount(amount, columns::short).text),
+    };
+    Some(model.look.glyphs.tell(&format!("{}{failed}, {tokens}", columns::whole(totals.runs))).into_owned())
+}
+
 /// Rows that a page has.
 pub fn page_rows(area: Rect) -> usize {
     usize::from(table::shape(area).rows).max(1)
 }
 
 /// A number's words where its amount is not known in whole, in one text.
-fn said(model: &Model, cell: &crate::columns::Cell) -> String {
+fn said(model: &Model, cell: &Cell) -> String {
     model.look.glyphs.tell(&cell.text).into_owned()
 }

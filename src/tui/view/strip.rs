@@ -4,10 +4,10 @@ use ratatui::layout::Rect;
 use ratatui::text::{Line, Span};
 
 use super::paint::Canvas;
-use super::{Parts, activity};
+use super::{Parts, activity, runs};
 use crate::shown;
 use crate::tui::event;
-use crate::tui::model::{Layout, Model, Panel};
+use crate::tui::model::{Layout, Model, Panel, View};
 
 /// Draws the strip where there is one.
 pub fn draw(canvas: &mut Canvas<'_>, model: &Model, parts: &Parts) {
@@ -37,8 +37,15 @@ pub fn draw(canvas: &mut Canvas<'_>, model: &Model, parts: &Parts) {
 fn rule(canvas: &mut Canvas<'_>, model: &Model, parts: &Parts, title: &str) {
     let theme = &model.look.theme;
     canvas.rule(parts.strip, 0, &Line::from(Span::styled(title.to_owned(), theme.muted)), &Line::from(""));
-    if model.layout() == Layout::Columns && parts.detail.width > 0 {
-        let corner = Rect { x: parts.detail.x - 1, width: 1, ..parts.strip };
+    // Where an edge between two panes ends.
+    let edge = match model.view {
+        View::Runs => runs::edge(model, parts),
+        View::Room | View::Clashes | View::Activity => {
+            parts.detail.x.checked_sub(1).filter(|_| parts.detail.width > 0)
+        }
+    };
+    if let Some(x) = edge.filter(|_| model.layout() == Layout::Columns) {
+        let corner = Rect { x, width: 1, ..parts.strip };
         canvas.line(corner, 0, &Line::from(Span::styled("┴", theme.border)));
     }
 }
