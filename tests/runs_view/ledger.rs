@@ -116,10 +116,8 @@ impl Ledger {
             tally.join(&Tally::of(&run.run));
             total.join(&Tally::of(&run.run));
         }
-        let mut rows: Vec<Group> = groups
-            .into_values()
-            .map(|(group, tally)| Group { totals: tally.totals(), ..group })
-            .collect();
+        let mut rows: Vec<Group> =
+            groups.into_values().map(|(group, tally)| Group { totals: tally.totals(), ..group }).collect();
         rows.sort_by_key(|group| match query.sort.order {
             Order::Tokens => (group.totals.tokens.sum.is_none(), -group.totals.tokens.sum.unwrap_or(0)),
             _ => (false, -group.totals.last_reported_at.unwrap().timestamp()),
@@ -172,6 +170,7 @@ pub fn person() -> Me {
 
 /// An agent's key.
 pub fn client() -> Me {
-    let me = json!({"kind": "client", "owner": "acme", "agent_id": "acme/builder", "projects": ["website-v2"]});
+    let me =
+        json!({"kind": "client", "owner": "acme", "agent_id": "acme/builder", "projects": ["website-v2"]});
     serde_json::from_value(me).unwrap()
 }

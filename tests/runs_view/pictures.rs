@@ -27,7 +27,8 @@ fn pictures(name: &str, make: impl Fn(u16, u16) -> Model) {
         for rows in HEIGHTS {
             let buffer = draw(&mut make(columns, rows), columns, rows);
             write!(texts, "{columns}x{rows}\n{}\n", view::plain(&buffer)).unwrap();
-            write!(looks, "{columns}x{rows}\n{}\n", super::screen::runs_of_styles(&buffer, &mut known)).unwrap();
+            write!(looks, "{columns}x{rows}\n{}\n", super::screen::runs_of_styles(&buffer, &mut known))
+                .unwrap();
         }
         let mut letters: Vec<(&char, &String)> =
             known.iter().map(|(style, letter)| (letter, style)).collect();

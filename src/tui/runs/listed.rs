@@ -125,7 +125,8 @@ pub fn sum<'a>(model: &'a Model, rows: &Listed<'a>) -> Option<Sum<'a>> {
             } else {
                 Cow::Owned(joined(groups.iter().map(|group| Tally::from(&group.totals))))
             };
-            let rows = if whole { usize::try_from(summary.groups).unwrap_or(usize::MAX) } else { groups.len() };
+            let rows =
+                if whole { usize::try_from(summary.groups).unwrap_or(usize::MAX) } else { groups.len() };
             Some(Sum { totals, rows, of: Some(summary.groups) })
         }
         Listed::Records(records) => {
@@ -134,9 +135,11 @@ pub fn sum<'a>(model: &'a Model, rows: &Listed<'a>) -> Option<Sum<'a>> {
             let all = chain(model).is_some_and(Chain::is_all);
             match total {
                 // All that is there was counted here: two answers of the room may be of two moments.
-                Some(total) if whole && !all => {
-                    Some(Sum { totals: Cow::Borrowed(total), rows: usize::try_from(total.runs).unwrap_or(0), of })
-                }
+                Some(total) if whole && !all => Some(Sum {
+                    totals: Cow::Borrowed(total),
+                    rows: usize::try_from(total.runs).unwrap_or(0),
+                    of,
+                }),
                 _ => {
                     let totals = joined(records.iter().map(|run| Tally::of(&run.run)));
                     let of = if all { chain(model).map(|chain| chain.len() as u64) } else { of };

@@ -1,10 +1,12 @@
 //! The records of one's agents' runs: what each task, agent, project or day used, and each run of it.
 
 mod days;
-mod told;
 mod one;
 mod page;
 mod table;
+mod told;
+
+pub use self::page::key_needed;
 
 use ratatui::layout::Rect;
 use ratatui::style::{Modifier, Style};
@@ -178,7 +180,11 @@ fn beyond(model: &Model, rows: &Listed<'_>, end: usize) -> String {
     }
     // With a filter only what is held here was looked through.
     if !runs.filter.is_empty() {
-        return if end - top.min(end) >= rows.len() { String::new() } else { format!(" {}–{end}", top + 1) };
+        return if end - top.min(end) >= rows.len() {
+            String::new()
+        } else {
+            format!(" {}–{end}", top + 1)
+        };
     }
     format!(" {}–{} of {all}", before + top + 1, before + end)
 }

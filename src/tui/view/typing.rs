@@ -5,8 +5,8 @@ use ratatui::text::{Line, Span};
 use super::paint::Canvas;
 use super::{Parts, text};
 use crate::tui::event;
-use crate::tui::runs::listed;
 use crate::tui::model::{Model, Typed, Typing, View};
+use crate::tui::runs::listed;
 use crate::{shown, words};
 
 /// What the filter understands, as long as nothing is typed.

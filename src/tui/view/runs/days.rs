@@ -13,8 +13,8 @@ use crate::shown;
 use crate::tui::model::Model;
 use crate::tui::runs::{Period, days_in};
 use crate::tui::theme::Glyphs;
-use crate::tui::view::paint::Canvas;
 use crate::tui::view::pad;
+use crate::tui::view::paint::Canvas;
 use crate::wire::sums::Totals;
 
 /// The part of a bar that nobody knows.
@@ -129,7 +129,8 @@ pub fn draw(canvas: &mut Canvas<'_>, model: &Model, rule: Rect, area: Rect) {
         None => Cell::text("no runs"),
     };
     let label = |day: &NaiveDate| {
-        let form = if matches!(model.runs.period, Period::Today | Period::Week) { "%a %-d" } else { "%-d %b" };
+        let form =
+            if matches!(model.runs.period, Period::Today | Period::Week) { "%a %-d" } else { "%-d %b" };
         day.format(form).to_string()
     };
     let numbers: Vec<String> = amounts.iter().map(|amount| super::said(model, &cell(amount))).collect();
@@ -143,10 +144,9 @@ pub fn draw(canvas: &mut Canvas<'_>, model: &Model, rule: Rect, area: Rect) {
         canvas.line(area, row, &Line::from(line));
         let cell = cell(amount);
         let said = match cell.amount {
-            Some(Amount::AtLeast(number)) => vec![
-                Span::styled("≥ ", theme.muted),
-                Span::styled(columns::short(number), theme.text),
-            ],
+            Some(Amount::AtLeast(number)) => {
+                vec![Span::styled("≥ ", theme.muted), Span::styled(columns::short(number), theme.text)]
+            }
             Some(Amount::Exactly(_)) => vec![Span::styled(cell.text, theme.text)],
             Some(Amount::Unknown) | None => vec![Span::styled(cell.text, theme.muted)],
         };
