@@ -251,6 +251,10 @@ struct ServeArgs {
     /// Close the room that runs on the database, and end
     #[arg(long, conflicts_with_all = ["addr", "allow_hosts", "allow_origins", "local", "idle"])]
     stop: bool,
+    /// See whether the sums that are kept with the run records are those of the records, put right what is not, and
+    /// end; with 1 where something was
+    #[arg(long, conflicts_with_all = ["addr", "allow_hosts", "allow_origins", "local", "idle", "stop", "tls_cert"])]
+    check: bool,
     /// Calls a second that one key may make, and four times as many at once; or off
     #[arg(long, value_name = "N|off", default_value = "50", value_parser = rate)]
     rate: Rate,

@@ -1,7 +1,7 @@
 //! `prickle serve`: a room on this machine, until a signal ends it.
 
 use std::fs::{DirBuilder, OpenOptions};
-use std::io::{ErrorKind, Write};
+use std::io::{ErrorKind, IsTerminal, Write};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::Path;
@@ -27,6 +27,9 @@ pub(super) fn run(args: ServeArgs, reach: &Reach) -> anyhow::Result<()> {
         Some(path) => std::path::absolute(path)?,
         None => Folders::find(&Surroundings::real())?.database(),
     };
+    if args.check {
+        return check(&database);
+    }
     if args.stop {
         return super::local::stop(&database);
     }
@@ -41,6 +44,31 @@ pub(super) fn run(args: ServeArgs, reach: &Reach) -> anyhow::Result<()> {
     log::to_stderr(&filter).map_err(|e| Environment(format!("PRICKLE_LOG: {e}; try PRICKLE_LOG=debug")))?;
     let runtime = tokio::runtime::Runtime::new().context("can't start the room's threads")?;
     runtime.block_on(room(args, &database, reach))
+}
+
+/// Holds the kept sums against the records. Anything that differed is an error, also when it is put right: something
+/// has written to the database that should not have.
+fn check(database: &Path) -> anyhow::Result<()> {
+    /// So many records take a while.
+    const MANY: u64 = 100_000;
+    if !database.exists() {
+        let path = database.display();
+        return Err(Environment(format!("there is no database at {path}; name one with --db")).into());
+    }
+    let claim = Claim::take(database).map_err(|e| Environment(e.to_string()))?;
+    let begins = |records: u64| {
+        let mut stderr = std::io::stderr();
+        if records >= MANY && stderr.is_terminal() {
+            let _ = writeln!(stderr, "adding up {records} records anew…");
+        }
+    };
+    let found = claim.check(begins).map_err(|e| Environment(e.to_string()))?;
+    let named = |count: u64, one: &str| format!("{count} {one}{}", if count == 1 { "" } else { "s" });
+    let held = format!("{}, {}", named(found.records, "record"), named(found.tasks, "task"));
+    if found.differed > 0 {
+        anyhow::bail!("{held}: {} differed and were put right", named(found.differed, "sum"));
+    }
+    writeln!(std::io::stdout(), "{held}: the sums agree").context("can't write to stdout")
 }
 
 async fn room(args: ServeArgs, database: &Path, reach: &Reach) -> anyhow::Result<()> {

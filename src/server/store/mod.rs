@@ -2,6 +2,7 @@
 
 mod agents;
 mod answers;
+mod check;
 mod chosen;
 mod events;
 mod file;
@@ -29,6 +30,7 @@ use rusqlite::Connection;
 use tokio::sync::{oneshot, watch};
 
 pub use self::answers::{CallError, OpenError, Picture, RunSent, Start, Subscription};
+pub use self::check::Checked;
 pub use self::events::{Behind, Events};
 pub(in crate::server) use self::file::lock_file;
 use self::file::{Database, words};
