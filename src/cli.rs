@@ -1,5 +1,6 @@
 //! The command line: what can be typed, and one match arm a command.
 
+mod asks;
 mod connect;
 mod demo;
 mod key;

@@ -6,13 +6,14 @@ use std::time::Duration;
 use anyhow::Context;
 use chrono::{TimeDelta, Utc};
 
-use super::{DemoArgs, look, screen};
+use super::{DemoArgs, look, screen, watch};
 use crate::client::feed::{self, Feed};
 use crate::config::{Config, Reach};
 use crate::demo::{Demo, cast};
 use crate::picture::{Happening, News, Picture};
 use crate::tui::model::{Model, Watch};
 use crate::tui::{session, update, view};
+use crate::wire::id::Slug;
 
 /// How long the first picture may take.
 const PATIENCE: Duration = Duration::from_secs(20);
@@ -26,7 +27,8 @@ pub(super) fn run(args: &DemoArgs) -> anyhow::Result<()> {
     runtime.block_on(async {
         let demo = Demo::open(TimeDelta::zero()).await?;
         let began = Utc::now();
-        let mut feed = Feed::spawn(demo.source(), cast::PROJECT.parse()?, feed::Options::default());
+        let (source, project): (_, Slug) = (demo.source(), cast::PROJECT.parse()?);
+        let mut feed = Feed::spawn(demo.source(), project.clone(), feed::Options::default());
         // The demo runs whatever the settings are; only their look concerns it.
         let config = Config::load_leniently(&Reach::default()).ok();
         let (look, fault) = look::from(&args.look, config.as_ref());
@@ -40,7 +42,7 @@ pub(super) fn run(args: &DemoArgs) -> anyhow::Result<()> {
         update::look_at_clash(&mut model);
         let result = if on_screen {
             let shown = tokio::select! {
-                shown = screen::open(model, Some(&mut feed), screen::title_only(config.as_ref()), |_| std::future::ready(())) => shown,
+                shown = screen::open(model, Some(&mut feed), screen::title_only(config.as_ref()), |screen| watch::ask(source, project, screen)) => shown,
                 broken = demo.play(began) => broken,
             };
             crate::tui::terminal::restore();

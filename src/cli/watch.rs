@@ -2,13 +2,15 @@
 
 use std::io::Write;
 use std::path::Path;
+use std::sync::Arc;
 use std::time::Duration;
 
 use chrono::{TimeDelta, Utc};
+use tokio::sync::{mpsc, watch};
 
-use super::{Environment, Reach, WatchArgs, local, look, room, screen};
+use super::{Environment, Reach, WatchArgs, asks, local, look, room, screen};
 use crate::client::CallError;
-use crate::client::feed::{Feed, Options};
+use crate::client::feed::{Feed, Options, Source};
 use crate::client::http::Http;
 use crate::client::recording::{self, Header, Recorder, Recording};
 use crate::config::Config;
@@ -18,6 +20,7 @@ use crate::report::{self, Lines};
 use crate::server::local::Notice;
 use crate::shown;
 use crate::tui::model::{First, Here, Model, Watch};
+use crate::tui::runs::Reader;
 use crate::tui::session::Asker;
 use crate::tui::{Signal, session, update};
 use crate::wire::feed::Snapshot;
@@ -224,13 +227,14 @@ async fn screen(args: &WatchArgs, config: &Config, notice: Option<Notice>) -> an
         named: project != *config.folder_project(),
         agents: None,
     };
-    let room = room::Asker::new(local::source(config));
-    screen::open(model, Some(&mut feed), screen::wishes(config), |screen| ask(room, project, screen)).await
+    let source = local::source(config);
+    screen::open(model, Some(&mut feed), screen::wishes(config), |screen| ask(source, project, screen)).await
 }
 
-/// Asks the room whose key watches, until it answers; then, for as long as nobody is to be seen in it, how far
-/// this owner's agents have come.
-async fn ask(mut room: room::Asker, project: Slug, mut screen: Asker) {
+/// Asks the room whose key watches, until it answers; then what the screen needs to know beside what the feed tells.
+pub(super) async fn ask(source: Source, project: Slug, screen: Asker) {
+    let mut room = room::Asker::new(Arc::clone(&source));
+    let Asker { answers, alone, questions, .. } = screen;
     loop {
         let me = match room.room().await {
             Ok((_, http)) => http.me().await,
@@ -238,25 +242,36 @@ async fn ask(mut room: room::Asker, project: Slug, mut screen: Asker) {
         };
         match me {
             Ok(me) => {
-                let _ = screen.answers.send(Signal::Key(Box::new(me))).await;
+                let _ = answers.send(Signal::Key(Box::new(me))).await;
                 break;
             }
             // A key may be made meanwhile, and what is wrong with one is the feed's to tell.
             Err(_) => tokio::time::sleep(ASK_AGAIN).await,
         }
     }
+    let records = asks::runs(room::Asker::new(source), questions, answers.clone());
+    tokio::join!(records, agents(room, project, alone, answers));
+}
+
+/// Asks how far this owner's agents have come, for as long as nobody is to be seen in the room.
+async fn agents(
+    mut room: room::Asker,
+    project: Slug,
+    mut alone: watch::Receiver<bool>,
+    answers: mpsc::Sender<Signal>,
+) {
     let mut pause = LOOK_AGAIN;
-    while screen.alone.wait_for(|alone| *alone).await.is_ok() {
+    while alone.wait_for(|alone| *alone).await.is_ok() {
         let answer = match room.room().await {
             Ok((access, http)) => {
-                let _ = screen.answers.send(Signal::Server(access.server.to_string())).await;
+                let _ = answers.send(Signal::Server(access.server.to_string())).await;
                 http.agents(&project).await
             }
             Err(error) => Err(error),
         };
         match answer {
             Ok(agents) => {
-                let _ = screen.answers.send(Signal::Agents(Box::new(agents))).await;
+                let _ = answers.send(Signal::Agents(Box::new(agents))).await;
             }
             // An agent's key is not told, and an older room does not know.
             Err(CallError::Refused(_)) => return,
@@ -312,6 +327,7 @@ fn replayed(args: &WatchArgs, config: &Config, recording: Recording) -> anyhow::
         if args.at.is_some() {
             let mut model = Model::new(picture, "a recording".into(), owner, Watch::Still(last), look);
             model.replay = !args.as_if_live;
+            model.runs.reader = Reader::Recording;
             look::dress(&mut model, &args.look, Some(config), fault);
             recording.heard.into_iter().for_each(|heard| update::heard(&mut model, heard));
             return screen::open(model, None, screen::title_only(Some(config)), nobody).await;
@@ -320,6 +336,7 @@ fn replayed(args: &WatchArgs, config: &Config, recording: Recording) -> anyhow::
         let mut feed = Feed::replay(recording.heard, shift);
         let mut model = Model::new(picture, "a recording".into(), owner, Watch::Running(shift), look);
         model.replay = true;
+        model.runs.reader = Reader::Recording;
         look::dress(&mut model, &args.look, Some(config), fault);
         screen::open(model, Some(&mut feed), screen::title_only(Some(config)), nobody).await
     })

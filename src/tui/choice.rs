@@ -27,7 +27,7 @@ impl Model {
     /// where nobody is, what the page of the empty room says to do next.
     pub fn copies(&self) -> Option<String> {
         if self.view == View::Runs {
-            return None;
+            return view::key_needed(self);
         }
         if self.picture.agents().len() == 0 {
             return view::next_step(self);
@@ -50,6 +50,9 @@ impl Model {
 
     /// Whether what is to be copied is said to an agent or a person, and no shell's command.
     pub fn copies_message(&self) -> bool {
+        if self.view == View::Runs {
+            return false;
+        }
         if self.picture.agents().len() == 0 {
             return view::next_step(self).as_deref() == Some(view::SAY);
         }

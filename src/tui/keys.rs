@@ -237,7 +237,7 @@ pub const TABLE: &[Binding] = &[
     bind!("runs", [key('3')], Show(View::Runs), BUT_RUNS, Looking, Some(("runs", "runs")), "the Runs", Look),
     bind!("runs", [key('3')], Show(View::Runs), BUT_RUNS, Unhelped, None, "the Runs", Look),
     bind!("activity", [key('4')], Show(View::Activity), BUT_ACTIVITY, Looking, Some(("activity", "activity")), "the Activity", Look),
-    bind!("copy", [key('y')], Copy, OF_AGENTS, Copies, Some(("copy command", "copy")), "copy the command or the message", Take),
+    bind!("copy", [key('y')], Copy, BUT_CLASHES, Copies, Some(("copy command", "copy")), "copy the command or the message", Take),
     bind!("seen", [key('x')], Seen, OF_AGENTS, Marked, Some(("seen", "seen")), "mark as seen, here only", List),
     bind!("down", [key('j'), named(KeyCode::Down)], Down, EVERYWHERE, Rows, None, "one line down", Move),
     bind!("up", [key('k'), named(KeyCode::Up)], Up, EVERYWHERE, Rows, None, "one line up", Move),

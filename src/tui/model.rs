@@ -392,7 +392,7 @@ impl Model {
         match when {
             When::Always => true,
             When::Looking => looking && any,
-            When::Rows => !looking || any,
+            When::Rows => !looking || (any && (self.view != View::Runs || self.has_row())),
             When::Row => looking && self.pane != Pane::Open && self.has_row(),
             When::List => looking && self.pane != Pane::Open && any && self.has_list(),
             When::Shown => self.is(When::Row) && !self.selects_unseen(),

@@ -56,6 +56,8 @@ pub struct Question {
     pub ask: Ask,
     /// What was known to have changed, counted.
     pub version: u64,
+    /// Whether an answer is there, from before something may have changed.
+    pub again: bool,
 }
 
 /// What the room says.
@@ -107,7 +109,6 @@ pub fn wanted(model: &Model) -> Vec<Question> {
     if runs.reader != Reader::Person || lost {
         return Vec::new(); // what can't be answered is asked once there is somebody to answer
     }
-    let ask = |slot| current(model, slot).map(|ask| Question { slot, ask, version: runs.version });
     let mut questions: Vec<Question> = Vec::new();
     for (slot, held) in [
         (Slot::Total, &runs.total),
@@ -115,10 +116,12 @@ pub fn wanted(model: &Model) -> Vec<Question> {
         (Slot::Days, &runs.days),
         (Slot::Task, &runs.task),
     ] {
+        let Some(ask) = current(model, slot) else { continue };
+        let held = held.as_ref().filter(|held| held.ask == ask);
         // A picture that stands still is not made newer.
-        let lacks =
-            |ask: &Ask| held.as_ref().is_none_or(|held| held.ask != *ask || is_old(model, held.version));
-        questions.extend(ask(slot).filter(|question| lacks(&question.ask)));
+        if held.is_none_or(|held| is_old(model, held.version)) {
+            questions.push(Question { slot, ask, version: runs.version, again: held.is_some() });
+        }
     }
     questions.extend(page(model));
     questions
@@ -172,27 +175,29 @@ pub fn task_in_front(model: &Model) -> Option<GroupKey> {
 fn page(model: &Model) -> Option<Question> {
     let runs = &model.runs;
     let Ask::Page(query) = current(model, Slot::Page)? else { return None };
-    let question = |version, cursor: Option<String>| {
+    let question = |version, again, cursor: Option<String>| {
         let ask = Ask::Page(RunQuery { cursor, ..query.clone() });
-        Some(Question { slot: Slot::Page, ask, version })
+        Some(Question { slot: Slot::Page, ask, version, again })
     };
     let same = |chain: &&Chain| chain.query == query;
-    let Some(chain) = runs.chain.as_ref().filter(same) else { return question(runs.version, None) };
+    let Some(chain) = runs.chain.as_ref().filter(same) else {
+        return question(runs.version, false, None);
+    };
     if is_old(model, chain.version) && chain.is_at_begin() {
         return match runs.coming.as_ref().filter(same) {
             // What has begun is brought to its end, however much comes meanwhile.
-            Some(coming) => question(coming.version, coming.next().cloned().flatten()),
-            None => question(runs.version, None),
+            Some(coming) => question(coming.version, true, coming.next().cloned().flatten()),
+            None => question(runs.version, true, None),
         };
     }
     let row = chain.runs().position(|run| Some(&run.run.run_id) == runs.records.id.as_ref()).unwrap_or(0);
-    question(chain.version, chain.needs(row)?.clone())
+    question(chain.version, false, chain.needs(row)?.clone())
 }
 
 impl Runs {
     /// What has come, from the room's time `at`. Whether it was still wanted, which `current` tells of its slot.
     fn take(&mut self, answer: Answer, current: Ask, at: Time) {
-        let Answer { question: Question { slot, ask, version }, told } = answer;
+        let Answer { question: Question { slot, ask, version, .. }, told } = answer;
         match (told, current) {
             (Ok(Told::Sums(summary)), current) if current == ask => {
                 let held = Some(Held { ask, version, at, summary });

@@ -8,6 +8,7 @@ use super::paint::Canvas;
 use crate::shown;
 use crate::tui::keys::{Action, Binding, Key};
 use crate::tui::model::{Layout, Model, Pane, View};
+use crate::wire::query::By;
 
 /// Draws the footer. Whole hints go when it gets narrow, `? help` last.
 pub fn draw(canvas: &mut Canvas<'_>, model: &Model, parts: &Parts) {
@@ -50,12 +51,22 @@ pub fn draw(canvas: &mut Canvas<'_>, model: &Model, parts: &Parts) {
 /// What a key's hint says here; `None`: it has none.
 fn words(model: &Model, binding: &Binding) -> Option<&'static str> {
     let (open, listed) = (model.pane == Pane::Open, model.pane == Pane::List);
+    let agents = matches!(model.view, View::Room | View::Activity);
     let short = model.layout() != Layout::Columns;
     let (long, brief) = match binding.action {
         Action::Back | Action::Help if model.help.is_some() => ("close", "close"),
         // In the Clashes something that was unfolded may come first.
-        Action::Back if listed && model.view != View::Clashes && !model.list.filter().is_empty() => {
+        Action::Back if listed && agents && !model.list.filter().is_empty() => ("show all", "show all"),
+        Action::Back if listed && model.view == View::Runs && !model.runs.filter.is_empty() => {
             ("show all", "show all")
+        }
+        Action::Back if listed && model.view == View::Runs && model.runs.opened.is_some() => {
+            groups(model.runs.by)
+        }
+        Action::Open if model.view == View::Runs && model.runs.opened.is_some() => ("run", "run"),
+        Action::Open if model.view == View::Runs => runs_of(model.runs.by),
+        Action::CopyRow if model.view == View::Runs && model.runs.opened.is_some() => {
+            ("copy row as JSON", "copy row")
         }
         // The key of the Room stands there, which says where it leads.
         Action::Back if model.view != View::Room && listed => return None,
@@ -74,6 +85,26 @@ fn words(model: &Model, binding: &Binding) -> Option<&'static str> {
     Some(if short { brief } else { long })
 }
 
+/// What the list of groups is called that leads out of one's records.
+fn groups(by: By) -> (&'static str, &'static str) {
+    match by {
+        By::Task => ("tasks", "tasks"),
+        By::Agent => ("agents", "agents"),
+        By::Project => ("projects", "projects"),
+        By::Day => ("days", "days"),
+    }
+}
+
+/// What is in a group.
+fn runs_of(by: By) -> (&'static str, &'static str) {
+    match by {
+        By::Task => ("runs of this task", "runs"),
+        By::Agent => ("runs of this agent", "runs"),
+        By::Project => ("runs in this project", "runs"),
+        By::Day => ("runs of this day", "runs"),
+    }
+}
+
 /// The keys of one line down and up together.
 fn both(model: &Model, down: &[Key]) -> Option<String> {
     let up = model.keys.rows().find(|(binding, _)| binding.action == Action::Up);
@@ -83,6 +114,7 @@ fn both(model: &Model, down: &[Key]) -> Option<String> {
 
 /// Which hints come first: what the pane in front is for. The others stand as in the table of keys.
 fn rank(model: &Model, action: Action) -> u8 {
+    let of_runs = [Action::Group, Action::Sort, Action::Period, Action::Filter, Action::Export];
     let first = [Action::NextNeedsYou, Action::Open, Action::Filter, Action::Back];
     match (model.pane, model.view, action) {
         (_, _, Action::Retry) => 0,
@@ -92,6 +124,11 @@ fn rank(model: &Model, action: Action) -> u8 {
         (Pane::Open | Pane::Detail, _, Action::Down)
         | (Pane::List, View::Clashes | View::Activity, Action::Open) => 2,
         (Pane::List, View::Clashes, Action::Seen | Action::Copy) => 3,
+        (Pane::List, View::Runs, Action::Back | Action::Copy) => 1,
+        (Pane::List, View::Runs, Action::Open) => 2,
+        (Pane::List, View::Runs, Action::Down) => 5,
+        (Pane::List, View::Runs, Action::CopyRow) if model.runs.opened.is_some() => 3,
+        (Pane::List, View::Runs, action) if of_runs.contains(&action) => 3,
         // A list without selection, where nothing is hidden, is hardly a level to go back to.
         (Pane::List, View::Room, Action::Back) if model.list.filter().is_empty() => 5,
         (Pane::List, View::Room, action) if !first.contains(&action) => 6,

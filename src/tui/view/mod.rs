@@ -255,6 +255,11 @@ pub fn event_rows(model: &Model, entry: &Entry) -> usize {
     activity::rows(model, entry, parts(model).list.width)
 }
 
+/// The command for the key that is needed to read the run records; `None`: this one is it, or no key would help.
+pub fn key_needed(model: &Model) -> Option<String> {
+    runs::key_needed(model)
+}
+
 /// What the page of an empty room says to do next, as it is to be pasted.
 pub fn next_step(model: &Model) -> Option<String> {
     empty::next_step(model)

@@ -6,6 +6,8 @@ mod page;
 mod table;
 mod told;
 
+pub use self::page::key_needed;
+
 use ratatui::layout::Rect;
 use ratatui::style::{Modifier, Style};
 use ratatui::text::{Line, Span};

@@ -15,11 +15,11 @@ use crate::tui::view::{Parts, key, pad, text};
 use crate::wire::run::AgentRun;
 
 /// Columns of a field's name with the blank behind it.
-const LABEL: usize = 11;
+const LABEL: usize = 12;
 /// Columns of the widest text.
 const WIDTH_MAX: usize = 120;
-/// Columns from which on fields stand side by side.
-const THREE_FROM: usize = 96;
+/// Columns that a field needs at least beside another.
+const FIELD_MIN: usize = 32;
 
 /// Draws the selected run.
 pub fn draw(canvas: &mut Canvas<'_>, model: &Model, parts: &Parts) {
@@ -45,21 +45,20 @@ pub fn lines(model: &Model, area: Rect) -> Vec<Line<'static>> {
     if model.pane == Pane::Open || area.height > 7 {
         out.push(Line::default());
     }
-    if width >= THREE_FROM {
-        let third = width / 3;
-        for row in fields.chunks(3) {
-            let mut line = Vec::new();
-            for (name, value) in row {
-                let value = shown::cut(value, third.saturating_sub(LABEL + 2), model.look.glyphs.end());
-                line.push(Span::styled(format!(" {}", pad(name, LABEL)), model.look.theme.muted));
-                line.push(Span::styled(pad(&value, third - LABEL - 1), style(model, &value)));
-            }
-            out.push(Line::from(line));
-        }
-    } else {
-        for (name, value) in &fields {
+    // Side by side only what is whole there.
+    let longest = fields.iter().map(|(_, value)| shown::width(value)).max().unwrap_or(0) + LABEL + 2;
+    let beside = (1..=3).rev().find(|count| width / count >= longest.max(FIELD_MIN)).unwrap_or(1);
+    for row in fields.chunks(beside) {
+        if let [(name, value)] = row {
             field(model, &mut out, width, name, value);
+            continue;
         }
+        let mut line = Vec::new();
+        for (name, value) in row {
+            line.push(Span::styled(format!(" {}", pad(name, LABEL)), model.look.theme.muted));
+            line.push(Span::styled(pad(value, width / beside - LABEL - 1), style(model, value)));
+        }
+        out.push(Line::from(line));
     }
     field(model, &mut out, width, "run id", &text(model, &run.run.run_id));
     let mut more = |name: &str, value: &str| field(model, &mut out, width, name, value);

@@ -10,7 +10,7 @@ use crate::tui::model::Model;
 use crate::tui::runs::listed::{self, Listed};
 use crate::tui::runs::{Period, Reader};
 use crate::tui::view::paint::Canvas;
-use crate::tui::view::{Parts, key, text};
+use crate::tui::view::{Parts, copies, key, text};
 use crate::wire::id::is_slug;
 
 /// Columns of the widest sentence.
@@ -47,10 +47,16 @@ fn lines(model: &Model, width: usize) -> Vec<Line<'static>> {
                 theme.text,
             );
             say("", theme.text);
-            // It goes into a shell: what is no handle is left for the reader to fill in.
-            let owner = model.owner.as_deref().filter(|owner| is_slug(owner)).unwrap_or("OWNER");
-            let command = format!("prickle key create --kind person --owner {owner} --all");
-            out.extend(self::command(&command, width).map(|part| Line::from(Span::styled(part, theme.hint))));
+            let command = key_needed(model).unwrap_or_default();
+            let copies = copies(model, "it");
+            out.extend(
+                whole(&command, width).into_iter().map(|part| Line::from(Span::styled(part, theme.hint))),
+            );
+            if let Some(last) = out.last_mut()
+                && command.len() + 3 + copies.len() + 6 <= width.min(WIDTH_MAX + 2)
+            {
+                last.spans.push(Span::styled(format!("    {copies}"), theme.muted));
+            }
         }
         Reader::Person => {
             let said = person(model);
@@ -64,12 +70,19 @@ fn lines(model: &Model, width: usize) -> Vec<Line<'static>> {
     out
 }
 
+/// The command that makes the key which is needed; `None`: it is there, or no key would help.
+pub fn key_needed(model: &Model) -> Option<String> {
+    // It goes into a shell: what is no handle is left for the reader to fill in.
+    let owner = model.owner.as_deref().filter(|owner| is_slug(owner)).unwrap_or("OWNER");
+    let command = || format!("prickle key create --kind person --owner {owner} --all");
+    matches!(model.runs.reader, Reader::Other(_)).then(command)
+}
+
 /// A command whole: from the first column on where it is too long, and wrapped at the edge alone.
-fn command(command: &str, width: usize) -> impl Iterator<Item = String> {
+fn whole(command: &str, width: usize) -> Vec<String> {
     let lead = if command.len() + 3 <= width { "   " } else { "" };
     let letters: Vec<char> = format!("{lead}{command}").chars().collect();
-    let parts: Vec<String> = letters.chunks(width.max(1)).map(|part| part.iter().collect()).collect();
-    parts.into_iter()
+    letters.chunks(width.max(1)).map(|part| part.iter().collect()).collect()
 }
 
 /// What is said to a person where no row is.

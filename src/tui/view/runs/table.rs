@@ -14,10 +14,10 @@ use crate::tui::view::paint::Canvas;
 use crate::wire::run::AgentRun;
 use crate::wire::sums::Totals;
 
-/// Blanks between two columns.
-const GAP: usize = 2;
-/// Least columns of a name before another column falls off.
-const NAME_MIN: usize = 12;
+/// Blanks between two columns, and where columns are dear.
+const GAPS: [usize; 2] = [2, 1];
+/// Least columns of a name before another column falls off, and where columns are dear.
+const NAMES: [usize; 2] = [12, 9];
 /// Columns of the longest bar.
 const BAR_MAX: usize = 24;
 /// Columns of the shortest one that is worth its place.
@@ -57,10 +57,13 @@ pub fn draw(canvas: &mut Canvas<'_>, model: &Model, area: Rect, rows: &Listed<'_
     let top = if runs.opened.is_some() { runs.records.top } else { runs.groups.top };
     let end = rows.len().min(top + usize::from(shape.rows));
     let top = top.min(end);
-    let room = usize::from(area.width).saturating_sub(2);
-    let (columns, left) = fitted(model, rows, room);
+    let dear = model.layout() == Layout::Cards;
+    let gap = GAPS[usize::from(dear)];
+    let room = usize::from(area.width).saturating_sub(if dear { 1 } else { 2 });
+    let (columns, left) = fitted(model, rows, room, gap);
     let bars = bars(model, rows, left);
     let chosen = listed::row(model, rows);
+    let lead = |place: usize| if place > 0 { gap } else { 0 };
     let mut y = 0;
     let mut put = |line: Vec<Span<'static>>| {
         canvas.line(area, y, &Line::from(line));
@@ -69,7 +72,7 @@ pub fn draw(canvas: &mut Canvas<'_>, model: &Model, area: Rect, rows: &Listed<'_
     if shape.head {
         let mut line = vec![Span::raw(" ")];
         for (place, column) in columns.iter().enumerate() {
-            line.extend(fill(column, place, &Cell::text(&column.title), theme.muted, theme.muted));
+            line.extend(fill(column, lead(place), &Cell::text(&column.title), theme.muted, theme.muted));
         }
         if bars.is_some() {
             line.push(Span::styled("   tokens", theme.muted));
@@ -78,11 +81,11 @@ pub fn draw(canvas: &mut Canvas<'_>, model: &Model, area: Rect, rows: &Listed<'_
     }
     for row in top..end {
         let selected = chosen == Some(row);
-        let lead = if selected { Span::styled("▌", theme.bar) } else { Span::raw(" ") };
+        let bar = if selected { Span::styled("▌", theme.bar) } else { Span::raw(" ") };
         let style = if selected { theme.selected } else { theme.text };
-        let mut line = vec![lead];
+        let mut line = vec![bar];
         for (place, column) in columns.iter().enumerate() {
-            line.extend(fill(column, place, &column.cells[row], style, theme.muted));
+            line.extend(fill(column, lead(place), &column.cells[row], style, theme.muted));
         }
         if let (Some(scale), Listed::Groups(groups)) = (&bars, rows) {
             line.push(Span::raw("   "));
@@ -95,22 +98,19 @@ pub fn draw(canvas: &mut Canvas<'_>, model: &Model, area: Rect, rows: &Listed<'_
         let bold = theme.text.add_modifier(Modifier::BOLD);
         let mut line = vec![Span::raw(" ")];
         for (place, column) in columns.iter().enumerate() {
-            line.extend(fill(column, place, &column.total, bold, theme.muted));
+            line.extend(fill(column, lead(place), &column.total, bold, theme.muted));
         }
         put(line);
     }
     end
 }
 
-/// A cell in its column: what is not known, and that it is only a lower bound, in another style.
-fn fill(drawn: &Drawn, place: usize, cell: &Cell, style: Style, unknown: Style) -> Vec<Span<'static>> {
+/// A cell in its column, behind a gap: what is not known, and that it is only a lower bound, in another style.
+fn fill(drawn: &Drawn, gap: usize, cell: &Cell, style: Style, unknown: Style) -> Vec<Span<'static>> {
     let end = if cell.text.contains("..") { ".." } else { "…" };
     let text = shown::cut(&cell.text, drawn.width, end).into_owned();
     let blanks = " ".repeat(drawn.width.saturating_sub(shown::width(&text)));
-    let mut out = Vec::new();
-    if place > 0 {
-        out.push(Span::raw(" ".repeat(GAP)));
-    }
+    let mut out = vec![Span::raw(" ".repeat(gap))];
     let said = match cell.amount {
         Some(Amount::Unknown) => vec![Span::styled(text, unknown)],
         Some(Amount::AtLeast(_)) => match text.split_once(' ') {
@@ -132,7 +132,7 @@ fn fill(drawn: &Drawn, place: usize, cell: &Cell, style: Style, unknown: Style) 
 }
 
 /// The columns that there is room for, and the room that they leave.
-fn fitted(model: &Model, rows: &Listed<'_>, room: usize) -> (Vec<Drawn>, usize) {
+fn fitted(model: &Model, rows: &Listed<'_>, room: usize, gap: usize) -> (Vec<Drawn>, usize) {
     let all = match rows {
         Listed::Groups(_) => Column::OF_GROUPS.to_vec(),
         Listed::Records(_) => {
@@ -147,7 +147,7 @@ fn fitted(model: &Model, rows: &Listed<'_>, room: usize) -> (Vec<Drawn>, usize) 
     };
     let mut drawn: Vec<Drawn> = all.into_iter().map(|column| one(model, rows, column)).collect();
     let widths: Vec<(Column, usize)> = drawn.iter().map(|drawn| (drawn.column, drawn.width)).collect();
-    let fitted = columns::fit(&widths, GAP, NAME_MIN, room);
+    let fitted = columns::fit(&widths, gap, NAMES[usize::from(gap < GAPS[0])], room);
     drawn.retain_mut(|drawn| match fitted.iter().find(|(column, _)| *column == drawn.column) {
         Some((_, width)) => {
             drawn.width = *width;
@@ -155,8 +155,8 @@ fn fitted(model: &Model, rows: &Listed<'_>, room: usize) -> (Vec<Drawn>, usize) 
         }
         None => false,
     });
-    let used: usize = drawn.iter().map(|drawn| drawn.width + GAP).sum();
-    (drawn, (room + GAP).saturating_sub(used))
+    let used: usize = drawn.iter().map(|drawn| drawn.width + gap).sum();
+    (drawn, (room + gap).saturating_sub(used))
 }
 
 fn one(model: &Model, rows: &Listed<'_>, column: Column) -> Drawn {
@@ -222,7 +222,7 @@ fn total(model: &Model, rows: &Listed<'_>, column: Column) -> Cell {
 /// The scale of the groups' bars, where there is room for them.
 fn bars(model: &Model, rows: &Listed<'_>, left: usize) -> Option<Scale> {
     let Listed::Groups(groups) = rows else { return None };
-    let room = left.checked_sub(GAP + 1).filter(|room| *room >= BAR_MIN)?;
+    let room = left.checked_sub(3).filter(|room| *room >= BAR_MIN)?;
     let wide = model.layout() == Layout::Columns;
     wide.then(|| days::Scale::of(groups.iter().map(|group| tokens(&group.totals)), room.min(BAR_MAX)))
 }
