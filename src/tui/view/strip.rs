@@ -37,7 +37,8 @@ pub fn draw(canvas: &mut Canvas<'_>, model: &Model, parts: &Parts) {
 fn rule(canvas: &mut Canvas<'_>, model: &Model, parts: &Parts, title: &str) {
     let theme = &model.look.theme;
     canvas.rule(parts.strip, 0, &Line::from(Span::styled(title.to_owned(), theme.muted)), &Line::from(""));
-    if model.layout() == Layout::Columns && parts.detail.width > 0 {
+    // The detail stands beside something, and not below it.
+    if model.layout() == Layout::Columns && parts.detail.width > 0 && parts.detail.x > parts.strip.x {
         let corner = Rect { x: parts.detail.x - 1, width: 1, ..parts.strip };
         canvas.line(corner, 0, &Line::from(Span::styled("┴", theme.border)));
     }
