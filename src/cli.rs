@@ -3,6 +3,7 @@
 mod asks;
 mod connect;
 mod demo;
+mod exports;
 mod key;
 mod local;
 mod look;

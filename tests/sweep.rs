@@ -18,8 +18,10 @@ use screen::pulses::{LIVE, pulse};
 use screen::{OFFLINE, draw, hostile, is_foreign, look, press, recorded, report};
 
 /// The keys that lead to each view, each pane, each popup and each line that takes text, from the Room on.
-const PLACES: &[&str] =
-    &["", "j", "\r", "\t", "p", "?", "?/line", "/s:", "sso", "f", "2", "2\r", "2?", "2/zz", "4", "4\r", "4?"];
+const PLACES: &[&str] = &[
+    "", "j", "\r", "\t", "p", "?", "?/line", "/s:", "sso", "f", "2", "2\r", "2?", "2/zz", "3", "3?", "3/x",
+    "4", "4\r", "4?",
+];
 
 /// Rooms: of every day, of the past, and of others' worst texts.
 fn rooms() -> [fn() -> Model; 4] {

@@ -8,7 +8,7 @@ use std::time::Duration;
 use chrono::{TimeDelta, Utc};
 use tokio::sync::{mpsc, watch};
 
-use super::{Environment, Reach, WatchArgs, asks, local, look, room, screen};
+use super::{Environment, Reach, WatchArgs, asks, exports, local, look, room, screen};
 use crate::client::CallError;
 use crate::client::feed::{Feed, Options, Source};
 use crate::client::http::Http;
@@ -234,7 +234,7 @@ async fn screen(args: &WatchArgs, config: &Config, notice: Option<Notice>) -> an
 /// Asks the room whose key watches, until it answers; then what the screen needs to know beside what the feed tells.
 pub(super) async fn ask(source: Source, project: Slug, screen: Asker) {
     let mut room = room::Asker::new(Arc::clone(&source));
-    let Asker { answers, alone, questions, .. } = screen;
+    let Asker { answers, alone, questions, exports } = screen;
     loop {
         let me = match room.room().await {
             Ok((_, http)) => http.me().await,
@@ -249,8 +249,9 @@ pub(super) async fn ask(source: Source, project: Slug, screen: Asker) {
             Err(_) => tokio::time::sleep(ASK_AGAIN).await,
         }
     }
-    let records = asks::runs(room::Asker::new(source), questions, answers.clone());
-    tokio::join!(records, agents(room, project, alone, answers));
+    let records = asks::runs(room::Asker::new(Arc::clone(&source)), questions, answers.clone());
+    let files = exports::written(room::Asker::new(source), exports, answers.clone());
+    tokio::join!(records, files, agents(room, project, alone, answers));
 }
 
 /// Asks how far this owner's agents have come, for as long as nobody is to be seen in the room.

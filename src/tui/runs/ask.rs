@@ -10,6 +10,7 @@ use crate::wire::Time;
 use crate::wire::query::{By, Order, RunQuery, Sort};
 use crate::wire::run::RunPage;
 use crate::wire::sums::RunSummary;
+use crate::words::Zone;
 
 /// Most groups that are held.
 pub const GROUPS: u32 = 1000;
@@ -98,6 +99,12 @@ pub struct Export {
     pub ask: Ask,
     /// What restricts it.
     pub filter: super::filter::RunFilter,
+    /// The project whose tasks are called by their name alone.
+    pub here: String,
+    /// The zone that the filter sees days in.
+    pub zone: Zone,
+    /// The room's time.
+    pub now: Time,
     /// What the file is called, without its ending: safe for any file system.
     pub name: String,
 }
@@ -297,5 +304,12 @@ pub fn export(model: &Model, rows: &Listed<'_>) -> Option<Export> {
     };
     let plain = |c: char| if c.is_ascii_alphanumeric() || c == '-' || c == '_' { c } else { '-' };
     let of: String = of.chars().take(64).map(plain).collect();
-    Some(Export { ask, filter: runs.filter.clone(), name: format!("runs-{of}-{date}") })
+    Some(Export {
+        ask,
+        filter: runs.filter.clone(),
+        here: model.picture.project.clone(),
+        zone: days_in(model.look.zone),
+        now: model.now(),
+        name: format!("runs-{of}-{date}"),
+    })
 }

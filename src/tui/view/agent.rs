@@ -5,7 +5,7 @@ use ratatui::text::{Line, Span};
 
 use super::failure::{self, Room};
 use super::paint::Canvas;
-use super::{Parts, activity, at_edge, claim, copies, field, lasts, pane, text};
+use super::{Parts, activity, at_edge, claim, copies, field, lasts, pane, runs, text};
 use crate::conflict::{Conflict, Level};
 use crate::picture::{Agent, Happening};
 use crate::tui::event;
@@ -224,6 +224,9 @@ fn fields(model: &Model, agent: &Agent, width: usize, dense: bool) -> Vec<Line<'
         if let Some(value) = value.as_ref().filter(|v| !v.is_empty()) {
             put(name, &text(model, value));
         }
+    }
+    if let Some(runs) = runs::in_short(model) {
+        put("runs", &runs);
     }
     let files: Vec<String> = pulse.files.iter().map(|f| text(model, f)).collect();
     if dense && !files.is_empty() {

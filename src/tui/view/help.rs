@@ -125,6 +125,10 @@ fn group(model: &Model, group: Group, title: &str, width: usize) -> Vec<Vec<Span
     out
 }
 
+/// What is asked of the run records, and not in them.
+const OF_RUNS: &str = "known: runs whose tokens in and out are both known; a sum with an unknown part is at least \
+                       so much. No price: records carry no model. Bars share one scale; + ? is what nobody knows.";
+
 /// What the signs mean.
 fn legend(model: &Model, inside: usize) -> Vec<Line<'static>> {
     let stale = model.picture.stale_after.num_minutes();
@@ -145,6 +149,9 @@ fn legend(model: &Model, inside: usize) -> Vec<Line<'static>> {
             row = if row.is_empty() { sign } else { format!("{row}   {sign}") };
         }
         out.push(row);
+    }
+    if model.view == View::Runs {
+        out.push(model.look.glyphs.tell(OF_RUNS).into_owned());
     }
     let rows = out.iter().flat_map(|row| shown::wrap(row, inside.max(8)));
     rows.map(|row| Line::from(Span::styled(row, model.look.theme.text))).collect()

@@ -14,12 +14,15 @@ use ratatui::text::{Line, Span};
 
 use super::paint::Canvas;
 use super::{DETAIL_MIN, Parts, pane, text};
+use crate::columns::{self, Cell, Column};
+use crate::ledger::Amount;
 use crate::shown;
 use crate::tui::keys::Action;
 use crate::tui::model::{Layout, Model, Pane};
-use crate::tui::runs::ask::{GROUPS, Held};
+use crate::tui::runs::ask::{Ask, GROUPS, Held, task_in_front};
 use crate::tui::runs::listed::{self, Listed};
 use crate::tui::runs::{Reader, order};
+use crate::wire::id::Slug;
 
 /// Rows of the table beside its own: what stands over the columns, a blank, and what all comes to.
 const AROUND: u16 = 3;
@@ -224,12 +227,32 @@ pub fn top(model: &Model, area: Rect, row: usize, rows: usize) -> usize {
     top.min(row).max((row + 1).saturating_sub(high)).min(rows.saturating_sub(high))
 }
 
+/// `3, 1 failed, ≥ 430.5k tokens`: what the task of the opened agent came to, where that is the watcher's own.
+pub fn in_short(model: &Model) -> Option<String> {
+    let key = task_in_front(model).filter(|_| model.pane == Pane::Open)?;
+    let Ask::Sums { query, .. } = &model.runs.task.as_ref()?.ask else { return None };
+    let same = query.task == key.task && query.project.as_ref().map(Slug::as_str) == key.project.as_deref();
+    let totals = &model.runs.task.as_ref().filter(|_| same)?.summary.total;
+    let failed = columns::of_group(Column::Failed, "", totals, model.look.zone, model.now());
+    let failed = match failed.amount {
+        Some(Amount::Exactly(0)) => String::new(),
+        Some(Amount::Unknown) => ", exit codes not known".to_owned(),
+        _ => format!(", {} failed", failed.text),
+    };
+    let tokens = match (totals.runs, table::tokens(totals)) {
+        (0, _) => return Some("none".to_owned()),
+        (_, Amount::Unknown) => "tokens not known".to_owned(),
+        (_, amount) => format!("{} tokens", Cell::amount(amount, columns::short).text),
+    };
+    Some(model.look.glyphs.tell(&format!("{}{failed}, {tokens}", columns::whole(totals.runs))).into_owned())
+}
+
 /// Rows that a page has.
 pub fn page_rows(area: Rect) -> usize {
     usize::from(table::shape(area).rows).max(1)
 }
 
 /// A number's words where its amount is not known in whole, in one text.
-fn said(model: &Model, cell: &crate::columns::Cell) -> String {
+fn said(model: &Model, cell: &Cell) -> String {
     model.look.glyphs.tell(&cell.text).into_owned()
 }
