@@ -114,30 +114,32 @@ fn store_as(database: &Database, owner: &str, made: &[Made], first: usize) -> Ve
     let mut sql = database.sql();
     let whole = sql.transaction().unwrap();
     let mut records = Vec::new();
-    for (n, one) in made.iter().enumerate() {
-        let run_id = format!("4f7c2a9e-3b1d-4c8e-9a6f-{:012}", first + n);
-        let [input, output, turns, duration, exit] = one.numbers;
-        let (name, project) = (&AGENTS[one.agent]["acme/".len()..], PROJECTS[one.project]);
-        let done = whole.execute(
+    let mut insert = whole
+        .prepare(
             "INSERT INTO runs (run_id, owner, agent, project, task, input_tokens, output_tokens, turns,
                 duration_ms, exit_code, reported_at)
              SELECT ?1, o.id, a.id, p.id, ?5, ?6, ?7, ?8, ?9, ?10, ?11
              FROM owners o JOIN agents a ON a.owner = o.id AND a.name = ?3 JOIN projects p ON p.slug = ?4
              WHERE o.slug = ?2",
-            params![
-                run_id,
-                owner,
-                name,
-                project,
-                TASKS[one.task],
-                input,
-                output,
-                turns,
-                duration,
-                exit,
-                one.at.timestamp_millis()
-            ],
-        );
+        )
+        .unwrap();
+    for (n, one) in made.iter().enumerate() {
+        let run_id = format!("4f7c2a9e-3b1d-4c8e-9a6f-{:012}", first + n);
+        let [input, output, turns, duration, exit] = one.numbers;
+        let (name, project) = (&AGENTS[one.agent]["acme/".len()..], PROJECTS[one.project]);
+        let done = insert.execute(params![
+            run_id,
+            owner,
+            name,
+            project,
+            TASKS[one.task],
+            input,
+            output,
+            turns,
+            duration,
+            exit,
+            one.at.timestamp_millis()
+        ]);
         assert_eq!(done.unwrap(), 1);
         records.push(AgentRun {
             agent_id: format!("{owner}/{name}").parse().unwrap(),
@@ -156,6 +158,7 @@ fn store_as(database: &Database, owner: &str, made: &[Made], first: usize) -> Ve
             },
         });
     }
+    drop(insert);
     whole.commit().unwrap();
     records
 }

@@ -72,6 +72,29 @@ impl Chosen {
         self.projects.as_ref().is_none_or(|projects| projects.contains(&project))
     }
 
+    /// The index that leads to the records that are meant in the order of time, each project's by themselves unless
+    /// all are meant; and the condition that it takes, which names `:project`, `:task` and `:agent`.
+    pub(super) fn by_time(&self) -> (&'static str, &'static str) {
+        match (&self.task, self.agent, &self.projects) {
+            (Some(_), ..) => ("runs_of_task", "task = :task AND project = :project AND :agent IN (agent, 0)"),
+            (None, Some(_), _) => {
+                ("runs_of_agent", "agent = :agent AND project = :project AND :task IS NULL")
+            }
+            (None, None, Some(_)) => {
+                ("runs_of_project", "project = :project AND :task IS NULL AND :agent = 0")
+            }
+            (None, None, None) => ("runs_newest", ":project = 0 AND :task IS NULL AND :agent = 0"),
+        }
+    }
+
+    /// For which `:project` the index of [`Chosen::by_time`] is asked, one after the other.
+    pub(super) fn parts(&self, connection: &Connection) -> rusqlite::Result<BTreeSet<i64>> {
+        match self.by_time() {
+            ("runs_newest", _) => Ok(BTreeSet::from([0])),
+            _ => self.projects_with_records(connection),
+        }
+    }
+
     /// The projects that are meant, where any of their records are: by the agent, if one is meant.
     pub(super) fn projects_with_records(&self, connection: &Connection) -> rusqlite::Result<BTreeSet<i64>> {
         let mut select = connection.prepare_cached(

@@ -133,6 +133,19 @@ fn number(order: Order) -> &'static str {
     }
 }
 
+/// The first records by time, of one project where the index is by project.
+fn in_time(chosen: &Chosen, descending: bool) -> String {
+    let (index, by) = chosen.by_time();
+    let (way, behind) = if descending { ("DESC", "<") } else { ("ASC", ">") };
+    // The + keeps the pair from being taken for the index's range, which is given by :from and :to.
+    format!(
+        "SELECT reported_at, id FROM runs INDEXED BY {index}
+         WHERE owner = :owner AND {by} AND reported_at BETWEEN :from AND :to
+         AND id <= :top AND (+reported_at, id) {behind} (:at, :last)
+         ORDER BY reported_at {way}, id {way} LIMIT :many"
+    )
+}
+
 /// The first ids by time. Each index that leads there is in the order of time within a project, so the first of each
 /// project's are put together: however little is meant, no others are read.
 fn by_time(
@@ -143,24 +156,7 @@ fn by_time(
     after: Option<After>,
     many: usize,
 ) -> rusqlite::Result<Vec<i64>> {
-    let (index, by) = match (&chosen.task, chosen.agent, &chosen.projects) {
-        (Some(_), ..) => ("runs_of_task", "AND task = :task AND project = :project AND :agent IN (agent, 0)"),
-        (None, Some(_), _) => {
-            ("runs_of_agent", "AND agent = :agent AND project = :project AND :task IS NULL")
-        }
-        (None, None, Some(_)) => {
-            ("runs_of_project", "AND project = :project AND :task IS NULL AND :agent = 0")
-        }
-        (None, None, None) => ("runs_newest", "AND :project = 0 AND :task IS NULL AND :agent = 0"),
-    };
-    let (way, behind) = if descending { ("DESC", "<") } else { ("ASC", ">") };
-    // The + keeps the pair from being taken for the index's range, which is given by :from and :to.
-    let mut select = connection.prepare_cached(&format!(
-        "SELECT reported_at, id FROM runs INDEXED BY {index}
-         WHERE owner = :owner {by} AND reported_at BETWEEN :from AND :to
-         AND id <= :top AND (+reported_at, id) {behind} (:at, :last)
-         ORDER BY reported_at {way}, id {way} LIMIT :many"
-    ))?;
+    let mut select = connection.prepare_cached(&in_time(chosen, descending))?;
     let (mut from, mut to) = (chosen.since, chosen.until.saturating_sub(1));
     let (at, last) = match after {
         Some(after) if descending => {
@@ -174,12 +170,9 @@ fn by_time(
         None if descending => (i64::MAX, i64::MAX),
         None => (i64::MIN, i64::MIN),
     };
-    let projects = match (index, &chosen.projects) {
-        ("runs_newest", _) => vec![0],
-        _ => chosen.projects_with_records(connection)?.into_iter().collect(),
-    };
+    let parts = chosen.parts(connection)?;
     let mut found: Vec<(i64, i64)> = Vec::new();
-    for project in &projects {
+    for project in &parts {
         let rows = select.query_map(
             named_params! {
                 ":owner": chosen.owner, ":task": chosen.task, ":agent": chosen.agent.unwrap_or(0),
@@ -192,7 +185,7 @@ fn by_time(
             found.push(row?);
         }
     }
-    if projects.len() > 1 {
+    if parts.len() > 1 {
         found.sort_unstable();
         if descending {
             found.reverse();
@@ -249,4 +242,47 @@ fn by_number(
         |row| row.get(0),
     )?;
     rows.collect()
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use std::collections::BTreeSet;
+
+    use super::*;
+
+    #[test]
+    fn case_d18_pages_by_time_are_read_off_an_index() {
+        let connection = Connection::open_in_memory().unwrap();
+        connection.execute_batch(include_str!("schema.sql")).unwrap();
+        connection.execute_batch(include_str!("schema-2.sql")).unwrap();
+        connection.execute_batch(include_str!("schema-3.sql")).unwrap();
+        let all = Chosen { owner: 1, projects: None, agent: None, task: None, since: 0, until: 1 };
+        let projects = Some(BTreeSet::from([1, 2]));
+        let task = Some("nav".to_owned());
+        for (chosen, found_by) in [
+            (all.clone(), "runs_newest (owner=? AND reported_at>? AND reported_at<?)"),
+            (
+                Chosen { projects: projects.clone(), ..all.clone() },
+                "runs_of_project (owner=? AND project=? AND reported_at>? AND reported_at<?)",
+            ),
+            (
+                Chosen { agent: Some(1), projects, ..all.clone() },
+                "runs_of_agent (owner=? AND agent=? AND project=? AND reported_at>? AND reported_at<?)",
+            ),
+            (
+                Chosen { task, agent: Some(1), ..all },
+                "runs_of_task (owner=? AND task=? AND project=? AND reported_at>? AND reported_at<?)",
+            ),
+        ] {
+            for descending in [true, false] {
+                let explain = format!("EXPLAIN QUERY PLAN {}", in_time(&chosen, descending));
+                let mut select = connection.prepare(&explain).unwrap();
+                let steps = select.query_map([], |row| row.get::<_, String>(3)).unwrap();
+                let steps: Vec<String> = steps.collect::<Result<_, _>>().unwrap();
+                assert_eq!(steps.len(), 1, "nothing is sorted: {steps:?}");
+                assert!(steps[0].ends_with(found_by), "{steps:?}");
+            }
+        }
+    }
 }

@@ -124,14 +124,14 @@ fn gather(
     };
     let of_time = groups.by == By::Day || chosen.is_bounded();
     match (&chosen.task, of_time) {
-        (Some(_), true) => records(connection, chosen, &projects, chosen.since, chosen.until, groups),
+        (Some(_), true) => records(connection, chosen, chosen.since, chosen.until, groups),
         (None, true) if groups.by == By::Task => {
-            records(connection, chosen, &projects, chosen.since, chosen.until, groups)
+            records(connection, chosen, chosen.since, chosen.until, groups)
         }
         (None, true) => {
             let together = chosen.projects.is_none() && groups.by != By::Project;
-            let of = if together { BTreeSet::from([ALL]) } else { projects.clone() };
-            quarters(connection, chosen, &of, &agents, &projects, groups)
+            let of = if together { BTreeSet::from([ALL]) } else { projects };
+            quarters(connection, chosen, &of, &agents, groups)
         }
         (Some(_), false) => tasks(connection, chosen, &projects, &agents, groups),
         (None, false) if groups.by == By::Task => tasks(connection, chosen, &projects, &agents, groups),
@@ -189,7 +189,6 @@ fn quarters(
     chosen: &Chosen,
     of: &BTreeSet<i64>,
     agents: &[i64],
-    projects: &BTreeSet<i64>,
     groups: &mut Groups,
 ) -> rusqlite::Result<()> {
     let from = chosen.since.div_euclid(QUARTER) + i64::from(chosen.since.rem_euclid(QUARTER) > 0);
@@ -197,7 +196,7 @@ fn quarters(
     // No quarter is outside of what milliseconds can say.
     let (first, last) = (from.saturating_mul(QUARTER), to.saturating_mul(QUARTER));
     if from >= to {
-        return records(connection, chosen, projects, chosen.since, chosen.until, groups);
+        return records(connection, chosen, chosen.since, chosen.until, groups);
     }
     let mut select = connection.prepare_cached(&format!(
         "SELECT quarter, {SUMS} FROM quarter_sums
@@ -212,10 +211,10 @@ fn quarters(
         }
     }
     if chosen.since != i64::MIN {
-        records(connection, chosen, projects, chosen.since, first, groups)?;
+        records(connection, chosen, chosen.since, first, groups)?;
     }
     if chosen.until != i64::MAX {
-        records(connection, chosen, projects, last, chosen.until, groups)?;
+        records(connection, chosen, last, chosen.until, groups)?;
     }
     Ok(())
 }
@@ -224,7 +223,6 @@ fn quarters(
 fn records(
     connection: &Connection,
     chosen: &Chosen,
-    projects: &BTreeSet<i64>,
     since: i64,
     until: i64,
     groups: &mut Groups,
@@ -232,24 +230,14 @@ fn records(
     if since >= until {
         return Ok(());
     }
-    let (index, by) = match (&chosen.task, chosen.agent, &chosen.projects) {
-        (Some(_), ..) => ("runs_of_task", "AND task = :task AND project = :project AND :agent IN (agent, 0)"),
-        (None, Some(_), _) => {
-            ("runs_of_agent", "AND agent = :agent AND project = :project AND :task IS NULL")
-        }
-        (None, None, Some(_)) => {
-            ("runs_of_project", "AND project = :project AND :task IS NULL AND :agent = 0")
-        }
-        (None, None, None) => ("runs_newest", "AND :project = 0 AND :task IS NULL AND :agent = 0"),
-    };
+    let (index, by) = chosen.by_time();
     let task = if groups.by == By::Task { "task" } else { "''" };
     let mut select = connection.prepare_cached(&format!(
         "SELECT project, agent, {task}, input_tokens, output_tokens, turns, duration_ms, exit_code, reported_at
          FROM runs INDEXED BY {index}
-         WHERE owner = :owner {by} AND reported_at BETWEEN :from AND :to"
+         WHERE owner = :owner AND {by} AND reported_at BETWEEN :from AND :to"
     ))?;
-    let all = BTreeSet::from([ALL]);
-    for project in if index == "runs_newest" { &all } else { projects } {
+    for project in chosen.parts(connection)? {
         let mut rows = select.query(named_params! {
             ":owner": chosen.owner, ":task": chosen.task, ":agent": chosen.agent.unwrap_or(ALL),
             ":project": project, ":from": since, ":to": until.saturating_sub(1),
