@@ -1,15 +1,18 @@
 //! `prickle runs`: what the owner's runs came to, as a table, as JSON or as CSV.
 
 mod period;
+mod progress;
 
-use std::io::{IsTerminal, Write};
+use std::io::IsTerminal;
 
+use anyhow::Context;
 use chrono::Utc;
 use chrono_tz::Tz;
 use clap::Args;
 use tokio::io::AsyncWriteExt;
 
 use self::period::Bound;
+use self::progress::Progress;
 use super::{Environment, Reach, local, room};
 use crate::client::http::{Http, Me};
 use crate::config::Config;
@@ -236,7 +239,7 @@ async fn groups(
     let summary = summary.map_err(|error| room::no_answer(config, error))?;
     let mut out = tokio::io::stdout();
     if let Some(form) = form(args, frame) {
-        paper::groups(&summary, by, form, &mut out).await?;
+        paper::groups(&summary, by, form, &mut out).await.context("can't write the sums")?;
         return Ok(());
     }
     if summary.groups == 0 {
@@ -262,7 +265,7 @@ async fn records(
     let mut out = tokio::io::stdout();
     // How many there are is asked where somebody waits for all of them, and where a table has none to show.
     let waits = frame.width.is_none() && std::io::stderr().is_terminal();
-    let mut progress = Progress { total: None, told: false };
+    let mut progress = Progress::default();
     if waits || form.is_none() {
         let all = RunQuery { sort: Sort::default(), limit: Some(1), ..query.clone() };
         let summary = http.run_summary(By::Project, frame.zone.name(), &all).await;
@@ -360,35 +363,4 @@ async fn nothing(args: &RunsArgs, owner: &str, query: &RunQuery, frame: table::F
     out.write_all(format!("{said}\n").as_bytes()).await?;
     out.flush().await?;
     Ok(())
-}
-
-/// A line on the terminal of somebody who waits, while the records go elsewhere. It is taken back at the end, however
-/// that comes.
-struct Progress {
-    /// How many there will be; `None`: nobody waits.
-    total: Option<u64>,
-    told: bool,
-}
-
-impl Progress {
-    fn tell(&mut self, written: u64) {
-        let Some(total) = self.total.filter(|total| written < *total) else { return };
-        let _ = write!(std::io::stderr(), "\r{} …", of(written, total));
-        self.told = true;
-    }
-}
-
-impl Drop for Progress {
-    fn drop(&mut self) {
-        if let Some(total) = self.total.filter(|_| self.told) {
-            let blank = " ".repeat(shown::width(&of(total, total)) + 2);
-            let _ = write!(std::io::stderr(), "\r{blank}\r");
-        }
-    }
-}
-
-/// `12,000 of 1,000,000 runs`.
-fn of(written: u64, total: u64) -> String {
-    let whole = |n| crate::columns::whole(i64::try_from(n).unwrap_or(i64::MAX));
-    format!("{} of {}", whole(written), table::count(total, "run"))
 }

@@ -17,15 +17,18 @@ fn frame(width: Option<usize>) -> Frame {
 
 /// A run; what is not given is not known.
 fn run(task: &str, agent: &str, reported: &str, numbers: Value) -> AgentRun {
-    let id =
-        format!("{:08x}-3b1d-4c8e-9a6f-0d2e5b7c1a3f", reported.bytes().map(u32::from).sum::<u32>() * 7919);
+    let id = format!(
+        "{:08x}-3b1d-4c8e-9a6f-0d2e5b7c1a3f",
+        reported.bytes().fold(0, |hash: u32, byte| hash.wrapping_mul(31) ^ u32::from(byte))
+    );
     let mut run = json!({
         "agent_id": agent, "run_id": id, "project": "website-v2", "task_id": task, "input_tokens": null,
         "output_tokens": null, "turns": null, "duration_ms": null, "exit_code": null, "source": "client_reported",
         "reported_at": reported,
     });
-    for (name, value) in numbers.as_object().unwrap() {
-        run[name] = value.clone();
+    let Value::Object(numbers) = numbers else { panic!("members are wanted") };
+    for (name, value) in numbers {
+        run[name] = value;
     }
     serde_json::from_value(run).unwrap()
 }
