@@ -37,7 +37,7 @@ const SHOTS: &[Shot] = &[
     shot("clashes", ROOM, LIVE, (120, 30), "2", &[]),
     runs("runs", (120, 30), "3", &["auth-cleanup"]),
     runs("runs-task", (120, 24), "3jjj\r", &["auth-cleanup", "", "", "", "reported"]),
-    runs("runs-38", (38, 24), "3", &["auth-cleanup"]),
+    runs("runs-38", (38, 24), "3", &["nav-review"]),
     shot("activity", ROOM, LIVE, (100, 24), "4", &[]),
     shot("filter", ROOM, LIVE, (80, 15), "/s:working f:src/", &[]),
     shot("agent", ROOM, LIVE, (38, 24), "\r", &[]),

@@ -53,6 +53,10 @@ pub fn draw(screen: &Screen, light: bool) -> String {
                 if !same || (column > start && (cell.is_wide() || first.is_wide())) {
                     break;
                 }
+                // A table's columns stand where they are, however wide the font is.
+                if text.ends_with("  ") && cell.has_contents() && cell.contents() != " " {
+                    break;
+                }
                 text.push_str(if cell.has_contents() { cell.contents() } else { " " });
                 column += if cell.is_wide() { 2 } else { 1 };
             }

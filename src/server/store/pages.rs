@@ -311,3 +311,46 @@ mod tests {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use std::collections::BTreeSet;
+
+    use super::*;
+
+    #[test]
+    fn case_d18_pages_by_time_are_read_off_an_index() {
+        let connection = Connection::open_in_memory().unwrap();
+        connection.execute_batch(include_str!("schema.sql")).unwrap();
+        connection.execute_batch(include_str!("schema-2.sql")).unwrap();
+        connection.execute_batch(include_str!("schema-3.sql")).unwrap();
+        let all = Chosen { owner: 1, projects: None, agent: None, task: None, since: 0, until: 1 };
+        let projects = Some(BTreeSet::from([1, 2]));
+        let task = Some("nav".to_owned());
+        for (chosen, found_by) in [
+            (all.clone(), "runs_newest (owner=? AND reported_at>? AND reported_at<?)"),
+            (
+                Chosen { projects: projects.clone(), ..all.clone() },
+                "runs_of_project (owner=? AND project=? AND reported_at>? AND reported_at<?)",
+            ),
+            (
+                Chosen { agent: Some(1), projects, ..all.clone() },
+                "runs_of_agent (owner=? AND agent=? AND project=? AND reported_at>? AND reported_at<?)",
+            ),
+            (
+                Chosen { task, agent: Some(1), ..all },
+                "runs_of_task (owner=? AND task=? AND project=? AND reported_at>? AND reported_at<?)",
+            ),
+        ] {
+            for descending in [true, false] {
+                let explain = format!("EXPLAIN QUERY PLAN {}", in_time(&chosen, descending));
+                let mut select = connection.prepare(&explain).unwrap();
+                let steps = select.query_map([], |row| row.get::<_, String>(3)).unwrap();
+                let steps: Vec<String> = steps.collect::<Result<_, _>>().unwrap();
+                assert_eq!(steps.len(), 1, "nothing is sorted: {steps:?}");
+                assert!(steps[0].ends_with(found_by), "{steps:?}");
+            }
+        }
+    }
+}
