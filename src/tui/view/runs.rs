@@ -20,10 +20,7 @@ use crate::shown;
 use crate::tui::keys::Action;
 use crate::tui::model::{Layout, Model, Pane};
 use crate::tui::runs::ask::{Ask, GROUPS, Held, task_in_front};
-<<<<<<< HEAD
 use crate::tui::runs::chain::Chain;
-=======
->>>>>>> show5
 use crate::tui::runs::listed::{self, Listed};
 use crate::tui::runs::{Reader, order};
 use crate::wire::id::Slug;
