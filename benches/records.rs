@@ -2,7 +2,7 @@
 //!
 //! Reports made-up records to a real store, then asks the room over HTTP, `prickle runs` as a whole process and the
 //! watch in a terminal, all as built for release, and prints what was seen beside what is promised; ends with 1 if a
-//! promise is broken. Takes about three minutes. `--scattered` lets any agent work on any task in any project.
+//! promise is broken. Takes some minutes, most of them for the reports. `--scattered` lets any agent work on any task in any project.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::print_stdout, missing_docs)]
 
 #[path = "../tests/common/mod.rs"]
@@ -259,7 +259,7 @@ impl<'a> House<'a> {
         watch.wait_for("all days");
         scroll(&mut watch, 10);
         watch.send("go");
-        watch.wait_for("by agent");
+        watch.wait_for("▌acme/");
         watch.send("\r");
         watch.wait_for("reported");
         scroll(&mut watch, 60);
