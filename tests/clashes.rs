@@ -531,12 +531,12 @@ fn the_detail_takes_the_keys_and_goes() {
 #[test]
 fn keys_are_named_as_the_settings_have_them() {
     let mut m = scene();
-    m.keys = remapped(&[("copy", "c"), ("open", "space"), ("back", "b"), ("down", "d")]);
+    m.keys = remapped(&[("copy", "c"), ("open", "space"), ("back", "b"), ("down", "w")]);
     let beside = text(&mut m, 100, 14);
     assert!(beside.contains(" more · Space") && text(&mut m, 100, 40).contains("c copies this"), "{beside}");
     press(&mut m, " ");
     let alone = text(&mut m, 60, 14);
-    assert!(alone.contains(" b back ─") && alone.contains(" more · d"), "{alone}");
+    assert!(alone.contains(" b back ─") && alone.contains(" more · w"), "{alone}");
     // The keys of the one row of many.
     let mut m = room("14:32:00", &crowd(13));
     m.keys = remapped(&[("open", "space"), ("pane", "z")]);

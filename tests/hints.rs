@@ -274,11 +274,11 @@ fn what_does_not_fit_is_counted_with_the_key_that_shows_it() {
 fn keys_are_named_as_the_settings_have_them() {
     let mut m = recorded(LIVE, look());
     select(&mut m, "acme/reviewer");
-    m.keys = remapped(&[("copy", "c"), ("open", "space"), ("down", "d")]);
+    m.keys = remapped(&[("copy", "c"), ("open", "space"), ("down", "w")]);
     let shown = pane(&mut m, 120, 20);
     assert!(shown.contains("c copies it") && shown.contains("more · Space"), "{shown}");
     press(&mut m, " ");
-    assert!(pane(&mut m, 50, 20).contains("more · d"));
+    assert!(pane(&mut m, 50, 20).contains("more · w"));
 }
 
 #[test]

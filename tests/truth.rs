@@ -149,7 +149,7 @@ fn other_keys_are_named_wherever_a_key_is() {
         ("back", "b"),
         ("open", "o"),
         ("pane", "w"),
-        ("down", "d"),
+        ("down", "v"),
         ("copy", "c"),
         ("group", "u"),
     ]);
