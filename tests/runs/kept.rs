@@ -118,7 +118,7 @@ async fn records_of_an_older_database_are_summed_as_it_is_brought_to_this_versio
         (3, 4, Some(2), 3)
     );
     let nav = told.rows.iter().find(|row| row.project.as_deref() == Some("website-v2")).unwrap();
-    let agents: Vec<&str> = nav.agents.iter().map(|agent| agent.as_str()).collect();
+    let agents: Vec<&str> = nav.agents.iter().map(prickle::wire::id::AgentId::as_str).collect();
     assert_eq!(agents, ["acme/builder", "acme/writer"]);
     // It goes on from there.
     let agent = database.agent(&store);
