@@ -66,9 +66,9 @@ pub fn week() -> Ledger {
 /// So many records of so many tasks, a minute apart.
 pub fn many(records: usize, tasks: usize) -> Ledger {
     let row = |n: usize| {
-        let task = format!("task-{:05}", n % tasks);
-        let numbers = [Some(1000 + n as i64), Some(10), Some(1), Some(60_000), Some(0)];
-        record(n, (&task, "acme/builder", n as i64 / 100, numbers))
+        let (task, number) = (format!("task-{:05}", n % tasks), i64::try_from(n).unwrap());
+        let numbers = [Some(1000 + number), Some(10), Some(1), Some(60_000), Some(0)];
+        record(n, (&task, "acme/builder", number / 100, numbers))
     };
     Ledger((0..records).map(row).collect())
 }

@@ -92,84 +92,46 @@ CREATE TABLE quarter_sums (
     PRIMARY KEY (owner, project, agent, quarter)
 ) STRICT, WITHOUT ROWID;
 
--- The same from the records: what they begin with here, and what they are checked against.
+-- What each record adds to its sums.
+CREATE VIEW run_numbers AS SELECT id, owner, project, agent, task, reported_at / 900000 AS quarter, reported_at,
+    1 AS runs,
+    exit_code IS NOT NULL AS failed_known, coalesce(exit_code <> 0, 0) AS failed,
+    input_tokens IS NOT NULL AS input_known, coalesce(input_tokens, 0) AS input,
+    output_tokens IS NOT NULL AS output_known, coalesce(output_tokens, 0) AS output,
+    turns IS NOT NULL AS turns_known, coalesce(turns, 0) AS turns,
+    duration_ms IS NOT NULL AS duration_known, coalesce(duration_ms, 0) AS duration,
+    coalesce(exit_code <> 0, 0) AND input_tokens + output_tokens IS NOT NULL AS failed_tokens_known,
+    iif(exit_code <> 0, coalesce(input_tokens + output_tokens, 0), 0) AS failed_tokens,
+    input_tokens + output_tokens IS NOT NULL AS tokens_known, coalesce(input_tokens + output_tokens, 0) AS tokens
+FROM runs;
 
-CREATE VIEW agent_sums_anew AS SELECT owner, project, agent, count(*),
-    count(exit_code), coalesce(sum(exit_code <> 0), 0),
-    count(input_tokens), coalesce(sum(input_tokens), 0),
-    count(output_tokens), coalesce(sum(output_tokens), 0),
-    count(turns), coalesce(sum(turns), 0),
-    count(duration_ms), coalesce(sum(duration_ms), 0),
-    count(iif(exit_code <> 0, input_tokens + output_tokens, NULL)), coalesce(sum(iif(exit_code <> 0, input_tokens + output_tokens, NULL)), 0),
-    count(input_tokens + output_tokens), coalesce(sum(input_tokens + output_tokens), 0),
-    min(reported_at), max(reported_at)
-FROM runs GROUP BY owner, project, agent;
+-- Which sums are kept beside those of one agent in one project: 0 instead of 1 stands for all of them together.
+CREATE VIEW kept_of_tasks (of_agent) AS VALUES (1), (0);
+CREATE VIEW kept_of_quarters (of_project, of_agent) AS VALUES (1, 1), (1, 0), (0, 1), (0, 0);
 
-CREATE VIEW task_sums_anew AS SELECT owner, project, agent, task, NULL, count(*),
-    count(exit_code), coalesce(sum(exit_code <> 0), 0),
-    count(input_tokens), coalesce(sum(input_tokens), 0),
-    count(output_tokens), coalesce(sum(output_tokens), 0),
-    count(turns), coalesce(sum(turns), 0),
-    count(duration_ms), coalesce(sum(duration_ms), 0),
-    count(iif(exit_code <> 0, input_tokens + output_tokens, NULL)), coalesce(sum(iif(exit_code <> 0, input_tokens + output_tokens, NULL)), 0),
-    count(input_tokens + output_tokens), coalesce(sum(input_tokens + output_tokens), 0),
-    min(reported_at), max(reported_at)
-FROM runs GROUP BY owner, project, agent, task
-UNION ALL SELECT owner, project, 0, task, min(agents), count(*),
-    count(exit_code), coalesce(sum(exit_code <> 0), 0),
-    count(input_tokens), coalesce(sum(input_tokens), 0),
-    count(output_tokens), coalesce(sum(output_tokens), 0),
-    count(turns), coalesce(sum(turns), 0),
-    count(duration_ms), coalesce(sum(duration_ms), 0),
-    count(iif(exit_code <> 0, input_tokens + output_tokens, NULL)), coalesce(sum(iif(exit_code <> 0, input_tokens + output_tokens, NULL)), 0),
-    count(input_tokens + output_tokens), coalesce(sum(input_tokens + output_tokens), 0),
-    min(reported_at), max(reported_at)
-FROM runs JOIN (
+-- The sums as the records have them: what they begin with here, and what they are checked against.
+
+CREATE VIEW agent_sums_anew AS SELECT owner, project, agent,
+    sum(runs), sum(failed_known), sum(failed), sum(input_known), sum(input), sum(output_known), sum(output),
+    sum(turns_known), sum(turns), sum(duration_known), sum(duration), sum(failed_tokens_known),
+    sum(failed_tokens), sum(tokens_known), sum(tokens), min(reported_at), max(reported_at)
+FROM run_numbers GROUP BY owner, project, agent;
+
+CREATE VIEW task_sums_anew AS SELECT owner, project, agent * of_agent AS of, task, iif(of_agent, NULL, min(agents)),
+    sum(runs), sum(failed_known), sum(failed), sum(input_known), sum(input), sum(output_known), sum(output),
+    sum(turns_known), sum(turns), sum(duration_known), sum(duration), sum(failed_tokens_known),
+    sum(failed_tokens), sum(tokens_known), sum(tokens), min(reported_at), max(reported_at)
+FROM run_numbers JOIN (
     SELECT owner, project, task, ' ' || group_concat(agent, ' ' ORDER BY first) || ' ' AS agents
     FROM (SELECT owner, project, task, agent, min(id) AS first FROM runs GROUP BY owner, project, task, agent)
     GROUP BY owner, project, task
-) USING (owner, project, task) GROUP BY owner, project, task;
+) USING (owner, project, task), kept_of_tasks GROUP BY owner, project, of, task;
 
-CREATE VIEW quarter_sums_anew AS SELECT owner, project, agent, reported_at / 900000 AS quarter, count(*),
-    count(exit_code), coalesce(sum(exit_code <> 0), 0),
-    count(input_tokens), coalesce(sum(input_tokens), 0),
-    count(output_tokens), coalesce(sum(output_tokens), 0),
-    count(turns), coalesce(sum(turns), 0),
-    count(duration_ms), coalesce(sum(duration_ms), 0),
-    count(iif(exit_code <> 0, input_tokens + output_tokens, NULL)), coalesce(sum(iif(exit_code <> 0, input_tokens + output_tokens, NULL)), 0),
-    count(input_tokens + output_tokens), coalesce(sum(input_tokens + output_tokens), 0),
-    min(reported_at), max(reported_at)
-FROM runs GROUP BY owner, project, agent, quarter
-UNION ALL SELECT owner, project, 0, reported_at / 900000 AS quarter, count(*),
-    count(exit_code), coalesce(sum(exit_code <> 0), 0),
-    count(input_tokens), coalesce(sum(input_tokens), 0),
-    count(output_tokens), coalesce(sum(output_tokens), 0),
-    count(turns), coalesce(sum(turns), 0),
-    count(duration_ms), coalesce(sum(duration_ms), 0),
-    count(iif(exit_code <> 0, input_tokens + output_tokens, NULL)), coalesce(sum(iif(exit_code <> 0, input_tokens + output_tokens, NULL)), 0),
-    count(input_tokens + output_tokens), coalesce(sum(input_tokens + output_tokens), 0),
-    min(reported_at), max(reported_at)
-FROM runs GROUP BY owner, project, quarter
-UNION ALL SELECT owner, 0, agent, reported_at / 900000 AS quarter, count(*),
-    count(exit_code), coalesce(sum(exit_code <> 0), 0),
-    count(input_tokens), coalesce(sum(input_tokens), 0),
-    count(output_tokens), coalesce(sum(output_tokens), 0),
-    count(turns), coalesce(sum(turns), 0),
-    count(duration_ms), coalesce(sum(duration_ms), 0),
-    count(iif(exit_code <> 0, input_tokens + output_tokens, NULL)), coalesce(sum(iif(exit_code <> 0, input_tokens + output_tokens, NULL)), 0),
-    count(input_tokens + output_tokens), coalesce(sum(input_tokens + output_tokens), 0),
-    min(reported_at), max(reported_at)
-FROM runs GROUP BY owner, agent, quarter
-UNION ALL SELECT owner, 0, 0, reported_at / 900000 AS quarter, count(*),
-    count(exit_code), coalesce(sum(exit_code <> 0), 0),
-    count(input_tokens), coalesce(sum(input_tokens), 0),
-    count(output_tokens), coalesce(sum(output_tokens), 0),
-    count(turns), coalesce(sum(turns), 0),
-    count(duration_ms), coalesce(sum(duration_ms), 0),
-    count(iif(exit_code <> 0, input_tokens + output_tokens, NULL)), coalesce(sum(iif(exit_code <> 0, input_tokens + output_tokens, NULL)), 0),
-    count(input_tokens + output_tokens), coalesce(sum(input_tokens + output_tokens), 0),
-    min(reported_at), max(reported_at)
-FROM runs GROUP BY owner, quarter;
+CREATE VIEW quarter_sums_anew AS SELECT owner, project * of_project AS at, agent * of_agent AS of, quarter,
+    sum(runs), sum(failed_known), sum(failed), sum(input_known), sum(input), sum(output_known), sum(output),
+    sum(turns_known), sum(turns), sum(duration_known), sum(duration), sum(failed_tokens_known),
+    sum(failed_tokens), sum(tokens_known), sum(tokens), min(reported_at), max(reported_at)
+FROM run_numbers, kept_of_quarters GROUP BY owner, at, of, quarter;
 
 INSERT INTO agent_sums SELECT * FROM agent_sums_anew;
 INSERT INTO task_sums SELECT * FROM task_sums_anew;
@@ -177,67 +139,49 @@ INSERT INTO quarter_sums SELECT * FROM quarter_sums_anew;
 
 -- A record is summed in the transaction that stores it, whoever stores it.
 CREATE TRIGGER run_is_summed AFTER INSERT ON runs BEGIN
-    INSERT INTO agent_sums SELECT new.owner, new.project, new.agent, 1,
-        new.exit_code IS NOT NULL, coalesce(new.exit_code <> 0, 0),
-        new.input_tokens IS NOT NULL, coalesce(new.input_tokens, 0),
-        new.output_tokens IS NOT NULL, coalesce(new.output_tokens, 0),
-        new.turns IS NOT NULL, coalesce(new.turns, 0),
-        new.duration_ms IS NOT NULL, coalesce(new.duration_ms, 0),
-        coalesce(new.exit_code <> 0 AND new.input_tokens + new.output_tokens IS NOT NULL, 0),
-        coalesce(iif(new.exit_code <> 0, new.input_tokens + new.output_tokens, 0), 0),
-        new.input_tokens + new.output_tokens IS NOT NULL, coalesce(new.input_tokens + new.output_tokens, 0),
-        new.reported_at, new.reported_at
-    WHERE true
-    ON CONFLICT DO UPDATE SET runs = runs + 1,
-        failed_known = failed_known + excluded.failed_known, failed = failed + excluded.failed,
-        input_known = input_known + excluded.input_known, input = input + excluded.input,
-        output_known = output_known + excluded.output_known, output = output + excluded.output,
-        turns_known = turns_known + excluded.turns_known, turns = turns + excluded.turns,
-        duration_known = duration_known + excluded.duration_known, duration = duration + excluded.duration,
-        failed_tokens_known = failed_tokens_known + excluded.failed_tokens_known, failed_tokens = failed_tokens + excluded.failed_tokens,
-        tokens_known = tokens_known + excluded.tokens_known, tokens = tokens + excluded.tokens,
-        first_at = min(first_at, excluded.first_at), last_at = max(last_at, excluded.last_at);
-    INSERT INTO task_sums SELECT new.owner, new.project, of_agent, new.task, agents, 1,
-        new.exit_code IS NOT NULL, coalesce(new.exit_code <> 0, 0),
-        new.input_tokens IS NOT NULL, coalesce(new.input_tokens, 0),
-        new.output_tokens IS NOT NULL, coalesce(new.output_tokens, 0),
-        new.turns IS NOT NULL, coalesce(new.turns, 0),
-        new.duration_ms IS NOT NULL, coalesce(new.duration_ms, 0),
-        coalesce(new.exit_code <> 0 AND new.input_tokens + new.output_tokens IS NOT NULL, 0),
-        coalesce(iif(new.exit_code <> 0, new.input_tokens + new.output_tokens, 0), 0),
-        new.input_tokens + new.output_tokens IS NOT NULL, coalesce(new.input_tokens + new.output_tokens, 0),
-        new.reported_at, new.reported_at
-    FROM (SELECT new.agent AS of_agent, NULL AS agents UNION ALL SELECT 0, ' ' || new.agent || ' ') WHERE true
-    ON CONFLICT DO UPDATE SET runs = runs + 1,
-        failed_known = failed_known + excluded.failed_known, failed = failed + excluded.failed,
-        input_known = input_known + excluded.input_known, input = input + excluded.input,
-        output_known = output_known + excluded.output_known, output = output + excluded.output,
-        turns_known = turns_known + excluded.turns_known, turns = turns + excluded.turns,
-        duration_known = duration_known + excluded.duration_known, duration = duration + excluded.duration,
-        failed_tokens_known = failed_tokens_known + excluded.failed_tokens_known, failed_tokens = failed_tokens + excluded.failed_tokens,
-        tokens_known = tokens_known + excluded.tokens_known, tokens = tokens + excluded.tokens,
-        first_at = min(first_at, excluded.first_at), last_at = max(last_at, excluded.last_at),
+    INSERT INTO agent_sums SELECT owner, project, agent,
+        runs, failed_known, failed, input_known, input, output_known, output, turns_known, turns,
+        duration_known, duration, failed_tokens_known, failed_tokens, tokens_known, tokens, reported_at,
+        reported_at
+    FROM run_numbers WHERE id = new.id
+    ON CONFLICT DO UPDATE SET
+        runs = runs + excluded.runs, failed_known = failed_known + excluded.failed_known, failed = failed +
+        excluded.failed, input_known = input_known + excluded.input_known, input = input + excluded.input,
+        output_known = output_known + excluded.output_known, output = output + excluded.output, turns_known =
+        turns_known + excluded.turns_known, turns = turns + excluded.turns, duration_known = duration_known +
+        excluded.duration_known, duration = duration + excluded.duration, failed_tokens_known =
+        failed_tokens_known + excluded.failed_tokens_known, failed_tokens = failed_tokens +
+        excluded.failed_tokens, tokens_known = tokens_known + excluded.tokens_known, tokens = tokens +
+        excluded.tokens, first_at = min(first_at, excluded.first_at), last_at = max(last_at, excluded.last_at);
+    INSERT INTO task_sums SELECT owner, project, agent * of_agent, task, iif(of_agent, NULL, ' ' || agent || ' '),
+        runs, failed_known, failed, input_known, input, output_known, output, turns_known, turns,
+        duration_known, duration, failed_tokens_known, failed_tokens, tokens_known, tokens, reported_at,
+        reported_at
+    FROM run_numbers, kept_of_tasks WHERE id = new.id
+    ON CONFLICT DO UPDATE SET
+        runs = runs + excluded.runs, failed_known = failed_known + excluded.failed_known, failed = failed +
+        excluded.failed, input_known = input_known + excluded.input_known, input = input + excluded.input,
+        output_known = output_known + excluded.output_known, output = output + excluded.output, turns_known =
+        turns_known + excluded.turns_known, turns = turns + excluded.turns, duration_known = duration_known +
+        excluded.duration_known, duration = duration + excluded.duration, failed_tokens_known =
+        failed_tokens_known + excluded.failed_tokens_known, failed_tokens = failed_tokens +
+        excluded.failed_tokens, tokens_known = tokens_known + excluded.tokens_known, tokens = tokens +
+        excluded.tokens, first_at = min(first_at, excluded.first_at), last_at = max(last_at,
+        excluded.last_at),
         agents = iif(instr(task_sums.agents, excluded.agents), task_sums.agents,
             task_sums.agents || ltrim(excluded.agents));
-    INSERT INTO quarter_sums SELECT new.owner, of_project, of_agent, new.reported_at / 900000, 1,
-        new.exit_code IS NOT NULL, coalesce(new.exit_code <> 0, 0),
-        new.input_tokens IS NOT NULL, coalesce(new.input_tokens, 0),
-        new.output_tokens IS NOT NULL, coalesce(new.output_tokens, 0),
-        new.turns IS NOT NULL, coalesce(new.turns, 0),
-        new.duration_ms IS NOT NULL, coalesce(new.duration_ms, 0),
-        coalesce(new.exit_code <> 0 AND new.input_tokens + new.output_tokens IS NOT NULL, 0),
-        coalesce(iif(new.exit_code <> 0, new.input_tokens + new.output_tokens, 0), 0),
-        new.input_tokens + new.output_tokens IS NOT NULL, coalesce(new.input_tokens + new.output_tokens, 0),
-        new.reported_at, new.reported_at
-    FROM (SELECT new.project AS of_project, new.agent AS of_agent UNION ALL SELECT new.project, 0
-        UNION ALL SELECT 0, new.agent UNION ALL SELECT 0, 0) WHERE true
-    ON CONFLICT DO UPDATE SET runs = runs + 1,
-        failed_known = failed_known + excluded.failed_known, failed = failed + excluded.failed,
-        input_known = input_known + excluded.input_known, input = input + excluded.input,
-        output_known = output_known + excluded.output_known, output = output + excluded.output,
-        turns_known = turns_known + excluded.turns_known, turns = turns + excluded.turns,
-        duration_known = duration_known + excluded.duration_known, duration = duration + excluded.duration,
-        failed_tokens_known = failed_tokens_known + excluded.failed_tokens_known, failed_tokens = failed_tokens + excluded.failed_tokens,
-        tokens_known = tokens_known + excluded.tokens_known, tokens = tokens + excluded.tokens,
-        first_at = min(first_at, excluded.first_at), last_at = max(last_at, excluded.last_at);
+    INSERT INTO quarter_sums SELECT owner, project * of_project, agent * of_agent, quarter,
+        runs, failed_known, failed, input_known, input, output_known, output, turns_known, turns,
+        duration_known, duration, failed_tokens_known, failed_tokens, tokens_known, tokens, reported_at,
+        reported_at
+    FROM run_numbers, kept_of_quarters WHERE id = new.id
+    ON CONFLICT DO UPDATE SET
+        runs = runs + excluded.runs, failed_known = failed_known + excluded.failed_known, failed = failed +
+        excluded.failed, input_known = input_known + excluded.input_known, input = input + excluded.input,
+        output_known = output_known + excluded.output_known, output = output + excluded.output, turns_known =
+        turns_known + excluded.turns_known, turns = turns + excluded.turns, duration_known = duration_known +
+        excluded.duration_known, duration = duration + excluded.duration, failed_tokens_known =
+        failed_tokens_known + excluded.failed_tokens_known, failed_tokens = failed_tokens +
+        excluded.failed_tokens, tokens_known = tokens_known + excluded.tokens_known, tokens = tokens +
+        excluded.tokens, first_at = min(first_at, excluded.first_at), last_at = max(last_at, excluded.last_at);
 END;
