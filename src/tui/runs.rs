@@ -167,6 +167,7 @@ impl Runs {
         self.records.id = None;
         (self.records.place, self.records.top) = (0, 0);
         (self.chain, self.coming, self.total) = (None, None, None);
+        self.trouble = None; // it may have been these records'; what is still wanted is asked again
     }
 
     /// The orders that the list in front can have, in turn.
