@@ -143,3 +143,34 @@ fn a_filter_says_how_many_rows_it_has_looked_through() {
     let screen = text(&mut m, 120, 32);
     assert!(screen.contains("No run matches zebra among the 200 that were looked through."), "{screen}");
 }
+
+#[test]
+fn an_answer_about_other_days_than_are_asked_for_by_now_is_dropped() {
+    let ledger = week();
+    let mut m = shown(&ledger, "");
+    let asked = |m: &Model| m.runs.sums.as_ref().unwrap().ask.clone();
+    let of_week = asked(&m);
+    press(&mut m, "d");
+    let of_month = of(&m, Slot::Sums);
+    press(&mut m, "d");
+    update::runs(&mut m, ledger.answer(&of_month));
+    assert_eq!(asked(&m), of_week);
+    ledger.tell(&mut m);
+    assert!(asked(&m) != of_week && asked(&m) != of_month.ask);
+}
+
+#[test]
+fn newer_pages_take_the_place_of_older_ones_once_as_many_have_come() {
+    let ledger = many(1000, 1);
+    let mut m = shown(&ledger, "\rG");
+    let held = |m: &Model| m.runs.chain.as_ref().unwrap().pages();
+    let (pages, selected) = (held(&m), m.runs.records.id.clone());
+    assert!(pages > 1 && m.runs.records.place > 100);
+    m.runs.stir();
+    let first = of(&m, Slot::Page);
+    update::runs(&mut m, ledger.answer(&first));
+    assert_eq!((held(&m), &m.runs.records.id), (pages, &selected), "one page of several is there");
+    ledger.tell(&mut m);
+    assert_eq!((held(&m), &m.runs.records.id), (pages, &selected));
+    assert_eq!(m.runs.chain.as_ref().unwrap().version, m.runs.version);
+}

@@ -3,7 +3,7 @@
 
 use super::chain::{Chain, PAGE};
 use super::listed::Listed;
-use super::{GroupKey, Reader, Runs, days_in, within};
+use super::{GroupKey, Reader, Runs, within};
 use crate::picture::Connection;
 use crate::tui::model::{Model, Pane, View};
 use crate::wire::Time;
@@ -141,7 +141,7 @@ fn is_old(model: &Model, version: u64) -> bool {
 /// What is asked for a place on the screen, whether it was answered or not; `None`: it is not in sight.
 fn current(model: &Model, slot: Slot) -> Option<Ask> {
     let runs = &model.runs;
-    let zone = days_in(model.look.zone);
+    let zone = model.look.zone.of_days();
     let since = runs.period.first(zone, model.now()).map(|day| zone.begin(day));
     let tz = zone.name();
     let all = RunQuery { since, ..RunQuery::default() };
@@ -278,7 +278,7 @@ pub fn still_asked(model: &Model, answer: &Answer) -> Option<Ask> {
     let still = model.behind.is_some();
     let held = held(&model.runs, *slot);
     let newer = held.is_some_and(|held| held.ask == *ask && (held.version > *version || still));
-    (!newer && !(still && *again)).then_some(current)
+    (!(newer || still && *again)).then_some(current)
 }
 
 fn held(runs: &Runs, slot: Slot) -> Option<&Held> {
@@ -325,7 +325,7 @@ pub fn export(model: &Model, rows: &Listed<'_>) -> Option<Export> {
         ask,
         filter: runs.filter.clone(),
         here: model.picture.project.clone(),
-        zone: days_in(model.look.zone),
+        zone: model.look.zone.of_days(),
         now: model.now(),
         name: format!("runs-{of}-{date}"),
     })

@@ -2,8 +2,8 @@
 
 use std::borrow::Cow;
 
+use super::GroupKey;
 use super::chain::Chain;
-use super::{GroupKey, days_in};
 use crate::columns;
 use crate::ledger::Tally;
 use crate::tui::model::Model;
@@ -61,7 +61,7 @@ pub fn listed(model: &Model) -> Option<Listed<'_>> {
 
 /// What a group is called here.
 pub fn name(model: &Model, group: &Group) -> String {
-    columns::name(by_of(model), group, Some(&model.picture.project), days_in(model.look.zone), model.now())
+    columns::name(by_of(model), group, Some(&model.picture.project), model.look.zone.of_days(), model.now())
 }
 
 fn by_of(model: &Model) -> By {

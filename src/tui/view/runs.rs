@@ -22,7 +22,7 @@ use crate::tui::model::{Layout, Model, Pane};
 use crate::tui::runs::ask::{self, Ask, GROUPS, Held, Slot, task_in_front};
 use crate::tui::runs::chain::Chain;
 use crate::tui::runs::listed::{self, Listed};
-use crate::tui::runs::{Reader, days_in, order};
+use crate::tui::runs::{Reader, order};
 use crate::wire::id::Slug;
 
 /// Rows of the table beside its own: what stands over the columns, a blank, and what all comes to.
@@ -54,7 +54,7 @@ pub fn divide(model: &Model, title: Rect, body: Rect, parts: &mut Parts) {
 /// Draws the view.
 pub fn draw(canvas: &mut Canvas<'_>, model: &Model, parts: &Parts) {
     // At midnight the days are others, and times are told with their day.
-    let zone = days_in(model.look.zone);
+    let zone = model.look.zone.of_days();
     if let Some(tomorrow) = zone.date(model.now()).succ_opt() {
         canvas.lasts(zone.begin(tomorrow) - model.now());
     }

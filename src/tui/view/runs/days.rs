@@ -12,7 +12,6 @@ use crate::ledger::Amount;
 use crate::shown;
 use crate::tui::model::Model;
 use crate::tui::runs::ask::{self, Ask, Slot};
-use crate::tui::runs::days_in;
 use crate::tui::theme::Glyphs;
 use crate::tui::view::pad;
 use crate::tui::view::paint::Canvas;
@@ -72,7 +71,7 @@ impl Scale {
 /// The days that were asked for, the oldest first: all of them, or the newest of those with runs where it had no first.
 /// Of others nobody knows whether there were runs.
 fn days(model: &Model) -> Vec<NaiveDate> {
-    let zone = days_in(model.look.zone);
+    let zone = model.look.zone.of_days();
     let held = model.runs.days.as_ref();
     let since = match held.map(|held| &held.ask) {
         Some(Ask::Sums { query, .. }) => query.since.map(|since| zone.date(since)),
@@ -108,7 +107,7 @@ pub fn rows(model: &Model) -> u16 {
 /// Draws the pane right of the selected group: its rule, its edge, a bar each day, the newest where not all fit.
 pub fn draw(canvas: &mut Canvas<'_>, model: &Model, rule: Rect, area: Rect) {
     let theme = &model.look.theme;
-    let zone = days_in(model.look.zone);
+    let zone = model.look.zone.of_days();
     let tee = Line::from(Span::styled("┬", theme.border));
     canvas.line(Rect { width: 1, ..rule }, 0, &tee);
     let title = Line::from(Span::styled("Tokens a day", theme.muted));
