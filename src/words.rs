@@ -21,19 +21,26 @@ pub enum Zone {
 }
 
 impl Zone {
-    /// The zone that days are cut in, by a name that every room knows: this one's, or UTC where it has none.
+    /// The zone that days are cut in: this one where a room can be told it by its name, else UTC.
+    #[must_use]
+    pub fn of_days(self) -> Self {
+        Self::Named(self.days())
+    }
+
+    /// The zone that days are cut in, by a name that every room knows.
     pub fn name(self) -> &'static str {
-        match self {
-            Self::Named(zone) => zone.name(),
-            Self::Local | Self::Fixed(_) => Tz::UTC.name(),
-        }
+        self.days().name()
     }
 
     /// When a day begins: its first moment, which is not midnight everywhere.
     pub fn begin(self, day: NaiveDate) -> Time {
+        first_moment(self.days(), day)
+    }
+
+    fn days(self) -> Tz {
         match self {
-            Self::Named(zone) => first_moment(zone, day),
-            Self::Local | Self::Fixed(_) => first_moment(Tz::UTC, day),
+            Self::Named(zone) => zone,
+            Self::Local | Self::Fixed(_) => Tz::UTC,
         }
     }
 

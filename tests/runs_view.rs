@@ -2,6 +2,8 @@
 #![allow(clippy::unwrap_used, clippy::panic)]
 
 mod common;
+#[path = "runs_view/honest.rs"]
+mod honest;
 #[path = "runs_view/keys.rs"]
 mod keys;
 #[path = "runs_view/ledger.rs"]

@@ -8,7 +8,7 @@ pub mod chain;
 pub mod filter;
 pub mod listed;
 
-use chrono::{Days, FixedOffset, NaiveDate};
+use chrono::{Days, NaiveDate};
 
 use self::ask::Held;
 use self::chain::Chain;
@@ -167,6 +167,7 @@ impl Runs {
         self.records.id = None;
         (self.records.place, self.records.top) = (0, 0);
         (self.chain, self.coming, self.total) = (None, None, None);
+        self.trouble = None; // it may have been these records'; what is still wanted is asked again
     }
 
     /// The orders that the list in front can have, in turn.
@@ -206,14 +207,6 @@ impl Runs {
     }
 }
 
-/// The zone that days are cut in: the look's where the room can be told it by name, else the one it is told instead.
-pub fn days_in(zone: Zone) -> Zone {
-    match zone {
-        Zone::Named(_) => zone,
-        Zone::Local | Zone::Fixed(_) => FixedOffset::east_opt(0).map_or(zone, Zone::Fixed),
-    }
-}
-
 /// An order in words: `newest first`.
 pub fn order(sort: Sort) -> &'static str {
     let Sort { order, descending } = sort;
@@ -243,7 +236,7 @@ fn within(key: &GroupKey, since: Option<Time>, zone: Zone) -> RunQuery {
         ..RunQuery::default()
     };
     if let Some(day) = key.day.as_deref().and_then(|day| day.parse::<NaiveDate>().ok()) {
-        let zone = days_in(zone);
+        let zone = zone.of_days();
         query.since = query.since.max(Some(zone.begin(day)));
         query.until = day.succ_opt().map(|next| zone.begin(next));
     }

@@ -55,7 +55,7 @@ fn day(text: &str) -> Option<NaiveDate> {
 impl Bound {
     /// When a period begins that begins with this: with a day's first moment, or then.
     pub(super) fn begin(self, zone: Zone, now: Time) -> Option<Time> {
-        let zone = days_of(zone);
+        let zone = zone.of_days();
         let back = |days: u64| zone.date(now).checked_sub_days(Days::new(days)).map(|day| zone.begin(day));
         match self {
             Self::All => None,
@@ -70,10 +70,10 @@ impl Bound {
     /// When a period ends that lasts until this: with the last moment of a day that is named, else where one that
     /// begins with it would begin. The end itself is outside.
     pub(super) fn end(self, zone: Zone, now: Time) -> Option<Time> {
-        let after = |day: NaiveDate| day.succ_opt().map(|next| days_of(zone).begin(next));
+        let after = |day: NaiveDate| day.succ_opt().map(|next| zone.of_days().begin(next));
         match self {
             Self::Day(day) => after(day),
-            Self::Days(1) => after(days_of(zone).date(now)),
+            Self::Days(1) => after(zone.of_days().date(now)),
             Self::Yesterday => Self::Days(1).begin(zone, now),
             _ => self.begin(zone, now),
         }
@@ -102,14 +102,6 @@ impl Bound {
             Self::Day(day) => day.to_string(),
             Self::Moment(moment) => moment.to_rfc3339_opts(chrono::SecondsFormat::AutoSi, true),
         }
-    }
-}
-
-/// The zone that days are cut in, by its name.
-fn days_of(zone: Zone) -> Zone {
-    match zone {
-        Zone::Named(_) => zone,
-        Zone::Local | Zone::Fixed(_) => Zone::Named(chrono_tz::Tz::UTC),
     }
 }
 

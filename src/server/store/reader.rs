@@ -85,6 +85,11 @@ fn at_one_moment<T>(
     connection: &Connection,
     question: impl FnOnce(&Connection) -> rusqlite::Result<T>,
 ) -> rusqlite::Result<T> {
+    // An interrupt may hit the end of a question, which then has no end: the next one would not begin, and would see
+    // the database as it was.
+    if !connection.is_autocommit() {
+        connection.execute_batch("ROLLBACK")?;
+    }
     let whole = connection.unchecked_transaction()?;
     question(&whole)
 }
@@ -120,5 +125,16 @@ mod tests {
         let one = reader.ask(|connection| connection.query_row("SELECT 1", [], |row| row.get::<_, i64>(0)));
         let answer = tokio::time::timeout(Duration::from_secs(10), one).await.unwrap();
         assert_eq!(answer.unwrap(), 1);
+    }
+
+    #[test]
+    fn a_question_that_was_cut_off_at_its_end_leaves_nothing_to_the_next() {
+        let connection = Connection::open_in_memory().unwrap();
+        connection.execute_batch("BEGIN").unwrap();
+        let one = at_one_moment(&connection, |connection| {
+            connection.query_row("SELECT 1", [], |row| row.get::<_, i64>(0))
+        });
+        assert_eq!(one.unwrap(), 1);
+        assert!(connection.is_autocommit());
     }
 }

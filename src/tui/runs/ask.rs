@@ -3,7 +3,7 @@
 
 use super::chain::{Chain, PAGE};
 use super::listed::Listed;
-use super::{GroupKey, Reader, Runs, days_in, within};
+use super::{GroupKey, Reader, Runs, within};
 use crate::picture::Connection;
 use crate::tui::model::{Model, Pane, View};
 use crate::wire::Time;
@@ -141,9 +141,9 @@ fn is_old(model: &Model, version: u64) -> bool {
 /// What is asked for a place on the screen, whether it was answered or not; `None`: it is not in sight.
 fn current(model: &Model, slot: Slot) -> Option<Ask> {
     let runs = &model.runs;
-    let zone = model.look.zone;
+    let zone = model.look.zone.of_days();
     let since = runs.period.first(zone, model.now()).map(|day| zone.begin(day));
-    let tz = days_in(zone).name();
+    let tz = zone.name();
     let all = RunQuery { since, ..RunQuery::default() };
     let shown = model.view == View::Runs;
     let sums = |by, query| Some(Ask::Sums { by, tz, query });
@@ -227,6 +227,10 @@ impl Runs {
             }
             (Err(why), current) if current == ask || bare(&ask).is_some_and(|q| current == Ask::Page(q)) => {
                 self.trouble = Some(why);
+                // Its cursor may be what is refused, and would be for ever: it begins anew.
+                if slot == Slot::Page {
+                    self.coming = None;
+                }
             }
             _ => {}
         }
@@ -269,19 +273,32 @@ pub fn take(runs: &mut Runs, answer: Answer, current: Option<Ask>, at: Time) {
 
 /// What is asked for the slot of an answer by now; `None`: nobody looks at it any more, or the picture stands still.
 pub fn still_asked(model: &Model, answer: &Answer) -> Option<Ask> {
-    let runs = &model.runs;
-    let held = match answer.question.slot {
-        Slot::Sums => &runs.sums,
-        Slot::Days => &runs.days,
-        Slot::Total => &runs.total,
-        Slot::Task => &runs.task,
-        Slot::Page => &None,
-    };
-    let current = current(model, answer.question.slot)?;
-    let newer = held.as_ref().is_some_and(|held| {
-        held.ask == answer.question.ask && (held.version > answer.question.version || model.behind.is_some())
-    });
-    (!newer).then_some(current)
+    let Question { slot, ask, version, again } = &answer.question;
+    let current = current(model, *slot)?;
+    let still = model.behind.is_some();
+    let held = held(&model.runs, *slot);
+    let newer = held.is_some_and(|held| held.ask == *ask && (held.version > *version || still));
+    (!(newer || still && *again)).then_some(current)
+}
+
+fn held(runs: &Runs, slot: Slot) -> Option<&Held> {
+    match slot {
+        Slot::Sums => runs.sums.as_ref(),
+        Slot::Days => runs.days.as_ref(),
+        Slot::Total => runs.total.as_ref(),
+        Slot::Task => runs.task.as_ref(),
+        Slot::Page => None,
+    }
+}
+
+/// Whether what is held for a place on the screen answers what is asked there by now, and not what was before: other
+/// days, another order.
+pub fn is_told(model: &Model, slot: Slot) -> bool {
+    match current(model, slot) {
+        None => false,
+        Some(Ask::Page(query)) => model.runs.chain.as_ref().is_some_and(|chain| chain.query == query),
+        Some(ask) => held(&model.runs, slot).is_some_and(|held| held.ask == ask),
+    }
 }
 
 /// What an export of the rows in front writes down; `None`: there are none.
@@ -308,7 +325,7 @@ pub fn export(model: &Model, rows: &Listed<'_>) -> Option<Export> {
         ask,
         filter: runs.filter.clone(),
         here: model.picture.project.clone(),
-        zone: days_in(model.look.zone),
+        zone: model.look.zone.of_days(),
         now: model.now(),
         name: format!("runs-{of}-{date}"),
     })

@@ -2,8 +2,8 @@
 
 use std::borrow::Cow;
 
+use super::GroupKey;
 use super::chain::Chain;
-use super::{GroupKey, days_in};
 use crate::columns;
 use crate::ledger::Tally;
 use crate::tui::model::Model;
@@ -61,7 +61,7 @@ pub fn listed(model: &Model) -> Option<Listed<'_>> {
 
 /// What a group is called here.
 pub fn name(model: &Model, group: &Group) -> String {
-    columns::name(by_of(model), group, Some(&model.picture.project), days_in(model.look.zone), model.now())
+    columns::name(by_of(model), group, Some(&model.picture.project), model.look.zone.of_days(), model.now())
 }
 
 fn by_of(model: &Model) -> By {
@@ -109,7 +109,7 @@ pub struct Sum<'a> {
     pub totals: Cow<'a, Totals>,
     /// Rows that are summed up.
     pub rows: usize,
-    /// Rows that there are, those left out among them; `None`: nobody knows.
+    /// Rows that there are, those left out among them, as far as a filter has looked; `None`: nobody knows.
     pub of: Option<u64>,
 }
 
@@ -127,7 +127,8 @@ pub fn sum<'a>(model: &'a Model, rows: &Listed<'a>) -> Option<Sum<'a>> {
             };
             let rows =
                 if whole { usize::try_from(summary.groups).unwrap_or(usize::MAX) } else { groups.len() };
-            Some(Sum { totals, rows, of: Some(summary.groups) })
+            let seen = looked_through(model).filter(|_| !whole).map(|seen| seen as u64);
+            Some(Sum { totals, rows, of: seen.or(Some(summary.groups)) })
         }
         Listed::Records(records) => {
             let total = model.runs.total.as_ref().map(|held| &held.summary.total);
@@ -142,12 +143,22 @@ pub fn sum<'a>(model: &'a Model, rows: &Listed<'a>) -> Option<Sum<'a>> {
                 }),
                 _ => {
                     let totals = joined(records.iter().map(|run| Tally::of(&run.run)));
-                    let of = if all { chain(model).map(|chain| chain.len() as u64) } else { of };
+                    let of = if all || !whole { chain(model).map(|chain| chain.len() as u64) } else { of };
                     Some(Sum { totals: Cow::Owned(totals), rows: records.len(), of })
                 }
             }
         }
     }
+}
+
+/// How many rows the filter has looked through, where that is not all that there are.
+pub fn looked_through(model: &Model) -> Option<usize> {
+    if model.runs.opened.is_some() {
+        return chain(model).filter(|chain| !chain.is_all()).map(Chain::len);
+    }
+    summary(model)
+        .map(|summary| (summary.rows.len(), summary.groups))
+        .and_then(|(held, all)| ((held as u64) < all).then_some(held))
 }
 
 fn joined(parts: impl Iterator<Item = Tally>) -> Totals {

@@ -19,7 +19,7 @@ use crate::ledger::Amount;
 use crate::shown;
 use crate::tui::keys::Action;
 use crate::tui::model::{Layout, Model, Pane};
-use crate::tui::runs::ask::{Ask, GROUPS, Held, task_in_front};
+use crate::tui::runs::ask::{self, Ask, GROUPS, Held, Slot, task_in_front};
 use crate::tui::runs::chain::Chain;
 use crate::tui::runs::listed::{self, Listed};
 use crate::tui::runs::{Reader, order};
@@ -53,8 +53,8 @@ pub fn divide(model: &Model, title: Rect, body: Rect, parts: &mut Parts) {
 
 /// Draws the view.
 pub fn draw(canvas: &mut Canvas<'_>, model: &Model, parts: &Parts) {
-    let zone = model.look.zone;
     // At midnight the days are others, and times are told with their day.
+    let zone = model.look.zone.of_days();
     if let Some(tomorrow) = zone.date(model.now()).succ_opt() {
         canvas.lasts(zone.begin(tomorrow) - model.now());
     }
@@ -156,6 +156,10 @@ fn aside(model: &Model) -> Vec<String> {
     if let Some(why) = &runs.trouble {
         let at = at.map_or_else(String::new, |at| format!("as of {at}: "));
         return vec![format!("{at}{}", text(model, why)), text(model, why), "no answer".to_owned()];
+    }
+    // What stands here is of other days, or in another order, until the room has answered.
+    if !ask::is_told(model, if runs.opened.is_some() { Slot::Page } else { Slot::Sums }) {
+        return vec!["asking the room …".to_owned(), "asking …".to_owned()];
     }
     let (days, order) = (runs.period.words(), order(runs.sort()));
     let brief = days.trim_start_matches("last ").to_owned();

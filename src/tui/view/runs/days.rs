@@ -11,7 +11,7 @@ use crate::columns::{self, Cell};
 use crate::ledger::Amount;
 use crate::shown;
 use crate::tui::model::Model;
-use crate::tui::runs::{Period, days_in};
+use crate::tui::runs::ask::{self, Ask, Slot};
 use crate::tui::theme::Glyphs;
 use crate::tui::view::pad;
 use crate::tui::view::paint::Canvas;
@@ -68,15 +68,20 @@ impl Scale {
     }
 }
 
-/// The days of the period, the oldest first: all of them, or the newest of those with runs where it has no first.
+/// The days that were asked for, the oldest first: all of them, or the newest of those with runs where it had no first.
+/// Of others nobody knows whether there were runs.
 fn days(model: &Model) -> Vec<NaiveDate> {
-    let today = days_in(model.look.zone).date(model.now());
-    let first = match model.runs.period {
-        Period::All => told(model).keys().min().copied().unwrap_or(today),
-        period => period.first(days_in(model.look.zone), model.now()).unwrap_or(today),
+    let zone = model.look.zone.of_days();
+    let held = model.runs.days.as_ref();
+    let since = match held.map(|held| &held.ask) {
+        Some(Ask::Sums { query, .. }) => query.since.map(|since| zone.date(since)),
+        _ => model.runs.period.first(zone, model.now()),
     };
+    let fresh = !model.is_old() && ask::is_told(model, Slot::Days);
+    let last = zone.date(held.filter(|_| !fresh).map_or_else(|| model.now(), |held| held.at));
+    let first = since.or_else(|| told(model).keys().min().copied()).unwrap_or(last);
     let mut days = Vec::new();
-    let mut day = today;
+    let mut day = last;
     // More rows than these no screen has.
     while day >= first && days.len() < 400 {
         days.push(day);
@@ -102,7 +107,7 @@ pub fn rows(model: &Model) -> u16 {
 /// Draws the pane right of the selected group: its rule, its edge, a bar each day, the newest where not all fit.
 pub fn draw(canvas: &mut Canvas<'_>, model: &Model, rule: Rect, area: Rect) {
     let theme = &model.look.theme;
-    let zone = days_in(model.look.zone);
+    let zone = model.look.zone.of_days();
     let tee = Line::from(Span::styled("┬", theme.border));
     canvas.line(Rect { width: 1, ..rule }, 0, &tee);
     let title = Line::from(Span::styled("Tokens a day", theme.muted));
@@ -118,6 +123,7 @@ pub fn draw(canvas: &mut Canvas<'_>, model: &Model, rule: Rect, area: Rect) {
         return canvas.line(area, 1, &said);
     }
     let days = days(model);
+    let of_week = days.len() <= 7;
     let air = u16::from(days.len() < usize::from(area.height));
     let high = usize::from(area.height - air);
     let days = &days[days.len().saturating_sub(high)..];
@@ -129,8 +135,7 @@ pub fn draw(canvas: &mut Canvas<'_>, model: &Model, rule: Rect, area: Rect) {
         None => Cell::text("no runs"),
     };
     let label = |day: &NaiveDate| {
-        let form =
-            if matches!(model.runs.period, Period::Today | Period::Week) { "%a %-d" } else { "%-d %b" };
+        let form = if of_week { "%a %-d" } else { "%-d %b" };
         day.format(form).to_string()
     };
     let numbers: Vec<String> = amounts.iter().map(|amount| super::said(model, &cell(amount))).collect();

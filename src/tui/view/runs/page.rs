@@ -3,6 +3,7 @@
 use ratatui::style::Style;
 use ratatui::text::{Line, Span};
 
+use crate::columns;
 use crate::picture::Connection;
 use crate::shown;
 use crate::tui::keys::Action;
@@ -98,7 +99,14 @@ fn person(model: &Model) -> Vec<(String, Style)> {
     let key = |action| key(model, action).unwrap_or_default();
     if !runs.filter.is_empty() {
         let what = if matches!(rows, Listed::Groups(_)) { runs.by.as_str() } else { "run" };
-        let said = format!("No {what} matches {}. {} shows all.", runs.filter.text(), key(Action::Back));
+        let among = listed::looked_through(model).map_or_else(String::new, |seen| {
+            format!(
+                " among the {} that were looked through",
+                columns::whole(i64::try_from(seen).unwrap_or(i64::MAX))
+            )
+        });
+        let said =
+            format!("No {what} matches {}{among}. {} shows all.", runs.filter.text(), key(Action::Back));
         return vec![(said, theme.text)];
     }
     let days = match runs.period {
