@@ -5,7 +5,7 @@ use std::collections::BinaryHeap;
 
 use base64::Engine;
 use base64::prelude::BASE64_URL_SAFE_NO_PAD;
-use rusqlite::{Connection, OptionalExtension, named_params, params};
+use rusqlite::{Connection, OptionalExtension, named_params, params, params_from_iter};
 use serde_json::Value;
 use sha2::{Digest, Sha256};
 
@@ -218,9 +218,11 @@ impl Rank {
     }
 }
 
-/// The first ids by a number, those of which it is unknown last, and the newest first among equals. All that are meant
-/// are looked at, in an index that holds the numbers; keeping the first of them here takes half of the time that it
-/// takes SQLite.
+/// The first ids by a number, those of which it is unknown last, and the newest first among equals.
+///
+/// All that are meant are looked at, from the newest on, in an index that holds the numbers. Once there are as many as
+/// are asked for, the database passes over all that is no better than the last of them, which of a million records are
+/// all but a few hundred; what is just as good is older and comes behind. That last one gets better with each round.
 fn by_number(
     connection: &Connection,
     chosen: &Chosen,
@@ -230,39 +232,64 @@ fn by_number(
     many: usize,
 ) -> rusqlite::Result<Vec<i64>> {
     let number = number(sort.order);
-    let (index, by) = match (&chosen.task, chosen.agent) {
-        (Some(_), _) => ("runs_of_task", "task = :task AND :agent IN (agent, 0)"),
-        (None, Some(_)) => ("runs_of_agent", "agent = :agent AND :task IS NULL"),
-        (None, None) => ("runs_newest", ":task IS NULL AND :agent = 0"),
-    };
-    let projects = match &chosen.projects {
-        None => ":projects IS NULL",
-        Some(_) => "project IN (SELECT value FROM json_each(:projects))",
-    };
-    let mut select = connection.prepare_cached(&format!(
-        "SELECT id, reported_at, {number} FROM runs INDEXED BY {index}
-         WHERE owner = :owner AND {by} AND {projects} AND reported_at BETWEEN :from AND :to"
-    ))?;
-    let within = chosen.projects.as_ref().map(|rows| serde_json::json!(rows).to_string());
-    let mut rows = select.query(named_params! {
-        ":owner": chosen.owner, ":task": chosen.task, ":agent": chosen.agent.unwrap_or(0), ":projects": within,
-        ":from": chosen.since, ":to": chosen.until.saturating_sub(1),
-    })?;
-    let behind = after.map(|after| Rank::of(after, sort.descending));
+    let (better, worse) = if sort.descending { (">", "<") } else { ("<", ">") };
+    let mut of = String::new();
+    if let Some(agent) = chosen.agent {
+        of.push_str(&format!(" AND agent = {agent}"));
+    }
+    if let Some(projects) = &chosen.projects {
+        let rows: Vec<String> = projects.iter().map(ToString::to_string).collect();
+        of.push_str(&format!(" AND project IN ({})", rows.join(", ")));
+    }
+    match after {
+        Some(After { id, reported_at, number: None }) => {
+            of.push_str(&format!(" AND {number} IS NULL AND (reported_at, id) < ({reported_at}, {id})"));
+        }
+        Some(After { id, reported_at, number: Some(n) }) => of.push_str(&format!(
+            " AND ({number} IS NULL OR {number} {worse} {n}
+               OR ({number} = {n} AND (reported_at, id) < ({reported_at}, {id})))"
+        )),
+        None => {}
+    }
+    let index = if chosen.task.is_some() { "runs_of_task WHERE task = ?1" } else { "runs_newest WHERE true" };
     let mut first: BinaryHeap<Rank> = BinaryHeap::with_capacity(many);
-    while let Some(row) = rows.next()? {
-        let record = After { id: row.get(0)?, reported_at: row.get(1)?, number: row.get(2)? };
-        let rank = Rank::of(record, sort.descending);
-        if record.id > top || behind.is_some_and(|behind| rank <= behind) {
-            continue;
+    let (mut at, mut last) = (chosen.until.saturating_sub(1), i64::MAX);
+    let mut round = many;
+    loop {
+        let bound = match first.peek().filter(|_| first.len() >= many) {
+            None => String::new(),
+            Some(Rank { unknown: true, .. }) => format!(" AND {number} IS NOT NULL"),
+            Some(Rank { number: n, .. }) => {
+                let n = if sort.descending { !n } else { *n };
+                format!(" AND {number} {better} {n}")
+            }
+        };
+        // Numbers of ours stand in the text: each round has other ones. The + keeps the pair from being taken for the
+        // index's range.
+        let mut select = connection.prepare(&format!(
+            "SELECT id, reported_at, {number} FROM runs INDEXED BY {index}{bound} AND owner = {}
+             AND reported_at BETWEEN {} AND {at} AND (+reported_at, id) < ({at}, {last}) AND id <= {top}{of}
+             ORDER BY reported_at DESC, id DESC LIMIT {round}",
+            chosen.owner, chosen.since
+        ))?;
+        let mut rows = select.query(params_from_iter(&chosen.task))?;
+        let mut found = 0;
+        while let Some(row) = rows.next()? {
+            let record = After { id: row.get(0)?, reported_at: row.get(1)?, number: row.get(2)? };
+            (found, at, last) = (found + 1, record.reported_at, record.id);
+            let rank = Rank::of(record, sort.descending);
+            if first.len() < many {
+                first.push(rank);
+            } else if let Some(mut worst) = first.peek_mut()
+                && rank < *worst
+            {
+                *worst = rank;
+            }
         }
-        if first.len() < many {
-            first.push(rank);
-        } else if let Some(mut last) = first.peek_mut()
-            && rank < *last
-        {
-            *last = rank;
+        if found < round {
+            break;
         }
+        round *= 2;
     }
     Ok(first.into_sorted_vec().into_iter().map(|Rank { newest: Reverse((_, id)), .. }| id).collect())
 }

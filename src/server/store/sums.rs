@@ -67,8 +67,15 @@ impl Groups {
     }
 
     /// Adds what a part of the records comes to: of a project, of an agent, for a task, in a quarter; of which those
-    /// matter that are grouped by.
-    fn add(&mut self, project: i64, agent: i64, task: &str, quarter: i64, tally: &Tally) {
+    /// matter that are grouped by. Returns whose runs the group has, to which others may be added.
+    fn add(
+        &mut self,
+        project: i64,
+        agent: i64,
+        task: &str,
+        quarter: i64,
+        tally: &Tally,
+    ) -> &mut BTreeSet<i64> {
         let key = match self.by {
             By::Task => Key { project, task: task.to_owned(), ..Key::default() },
             By::Agent => Key { agent, ..Key::default() },
@@ -80,6 +87,7 @@ impl Groups {
         if self.by == By::Task && agent != ALL {
             agents.insert(agent);
         }
+        agents
     }
 }
 
@@ -169,14 +177,12 @@ fn tasks(
             while let Some(row) = rows.next()? {
                 let task = row.get_ref(0)?.as_str()?;
                 let tally = tally(row, 2)?;
-                groups.add(*project, *agent, task, 0, &tally);
+                let by_task = groups.by == By::Task;
+                let all = groups.add(*project, *agent, task, 0, &tally);
                 if let Ok(agents) = row.get_ref(1)?.as_str()
-                    && groups.by == By::Task
+                    && by_task
                 {
-                    let key = Key { project: *project, task: task.to_owned(), ..Key::default() };
-                    if let Some((_, all)) = groups.by_key.get_mut(&key) {
-                        all.extend(agents.split_ascii_whitespace().filter_map(|row| row.parse::<i64>().ok()));
-                    }
+                    all.extend(agents.split_ascii_whitespace().filter_map(|row| row.parse::<i64>().ok()));
                 }
             }
         }
@@ -280,7 +286,7 @@ fn told(groups: Groups, names: &Names, query: &RunQuery) -> RunSummary {
             }
         })
         .collect();
-    rows.sort_by(|one, other| in_order(query.sort, one, other));
+    rows.sort_unstable_by(|one, other| in_order(query.sort, one, other)); // no two are called the same
     rows.truncate(query.limit.map_or(usize::MAX, |limit| limit as usize));
     for row in &mut rows {
         row.agents.sort_unstable();
