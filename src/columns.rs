@@ -225,6 +225,33 @@ pub fn fit(columns: &[(Column, usize)], gap: usize, least: usize, room: usize) -
     left
 }
 
+/// The same of records, whose tasks and agents may be narrowed down to `least` as well: a long name gives way before a
+/// number falls off, and only as far as that helps.
+pub fn fit_records(
+    columns: &[(Column, usize)],
+    gap: usize,
+    least: usize,
+    first: usize,
+    room: usize,
+) -> Vec<(Column, usize)> {
+    let kept = fit(&narrowed(columns, gap, least, room), gap, first, room);
+    let full = columns.iter().filter(|(column, _)| kept.iter().any(|(other, _)| other == column));
+    fit(&narrowed(&full.copied().collect::<Vec<_>>(), gap, least, room), gap, first, room)
+}
+
+/// The same columns with the names of tasks and agents narrowed, down to `least`, as far as all of them don't fit.
+fn narrowed(columns: &[(Column, usize)], gap: usize, least: usize, room: usize) -> Vec<(Column, usize)> {
+    let mut left = columns.to_vec();
+    for name in [Column::Task, Column::Agent] {
+        let wide = left.iter().map(|(_, width)| width + gap).sum::<usize>().saturating_sub(gap);
+        let over = wide.saturating_sub(room);
+        for (_, width) in left.iter_mut().filter(|(column, _)| *column == name) {
+            *width = width.saturating_sub(over).max(least.min(*width));
+        }
+    }
+    left
+}
+
 /// `all`, `5 of 7`, `none`: of how many runs the tokens, in and out, are both known.
 pub fn known(totals: &Totals) -> String {
     match (totals.tokens.known, totals.runs) {

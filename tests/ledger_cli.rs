@@ -10,6 +10,8 @@ mod long;
 mod pty;
 #[path = "ledger_cli/table.rs"]
 mod table;
+#[path = "ledger_cli/terminal.rs"]
+mod terminal;
 
 use std::process::Command;
 
@@ -346,6 +348,7 @@ fn a_wrong_value_is_told_what_is_allowed() {
         (&["--since", "soon"], "7d, 2w or 12h"),
         (&["--until", "2026-13-01"], "a day like 2026-11-01"),
         (&["--limit", "0"], "from 1 to 4294967295"),
+        (&["--limit", "-3"], "from 1 to 4294967295"),
         (&["--task", "a b"], "letters, digits, '_' or '-'"),
         (&["--agent", "a/b/c"], "OWNER/NAME, or the NAME"),
         (&["--project", "A B"], "--project"),
@@ -353,6 +356,7 @@ fn a_wrong_value_is_told_what_is_allowed() {
         (&["--by", "run", "--sort", "runs"], "must be one of reported_at, input_tokens"),
         (&["--sort=-runs"], "must be one of reported_at, name"),
         (&["--since", "2026-11-02", "--until", "2026-11-01"], "--until must be later than --since"),
+        (&["--until", "2020-01-01"], "--since, which is 7d if left out"),
         (&["--json", "--csv"], "cannot be used with"),
     ] {
         let ran = desk.run(args);

@@ -20,6 +20,8 @@ mod outside;
 mod piped;
 #[path = "common/pty.rs"]
 mod pty;
+#[path = "watch/runs.rs"]
+mod runs;
 #[path = "watch/shell.rs"]
 mod shell;
 #[path = "watch/signs.rs"]

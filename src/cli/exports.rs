@@ -61,7 +61,8 @@ async fn export_to(room: &mut room::Asker, export: &Export, folder: &Path) -> an
             (file.keep(), words::count(count, "run"))
         }
     };
-    Ok(format!("exported {count} to {name}"))
+    // The name first: it is what is looked for, and the line may be cut.
+    Ok(format!("wrote {name}: {count}"))
 }
 
 /// A file that is new, and gone again unless it is kept: half of it would be taken for all.
@@ -102,5 +103,36 @@ impl Drop for New {
         if !self.kept {
             let _ = fs::remove_file(&self.path);
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use super::*;
+
+    #[test]
+    fn a_new_file_is_named_after_those_there_and_gone_unless_it_is_kept() {
+        let folder = tempfile::tempdir().unwrap();
+        let there = || -> Vec<String> {
+            let names = fs::read_dir(folder.path()).unwrap().map(|file| file.unwrap().file_name());
+            let mut names: Vec<String> = names.map(|name| name.into_string().unwrap()).collect();
+            names.sort();
+            names
+        };
+        fs::write(folder.path().join("runs-nav.csv"), "mine").unwrap();
+        let mut second = New::create(folder.path(), "runs-nav").unwrap();
+        second.write(b"a").unwrap();
+        assert_eq!(second.keep(), "runs-nav-2.csv");
+        let broken = New::create(folder.path(), "runs-nav").unwrap();
+        assert_eq!(there(), ["runs-nav-2.csv", "runs-nav-3.csv", "runs-nav.csv"]);
+        drop(broken);
+        assert_eq!(there(), ["runs-nav-2.csv", "runs-nav.csv"]);
+        // A link that leads nowhere is somebody's too.
+        std::os::unix::fs::symlink("elsewhere", folder.path().join("runs-nav-3.csv")).unwrap();
+        assert_eq!(New::create(folder.path(), "runs-nav").unwrap().keep(), "runs-nav-4.csv");
+        assert_eq!(fs::read_to_string(folder.path().join("runs-nav.csv")).unwrap(), "mine");
+        let missing = New::create(&folder.path().join("missing"), "runs-nav").err().unwrap();
+        assert_eq!(missing.to_string(), "cannot write runs-nav.csv");
     }
 }

@@ -10,12 +10,7 @@ use super::{Layout, Look};
 
 /// The look that flags, settings and environment ask for, and what is wrong with the asking.
 pub(super) fn from(look: &Look, config: Option<&Config>) -> (model::Look, Option<String>) {
-    // POSIX: the first of these that is set decides.
-    let locale = variable("LC_ALL").or_else(|| variable("LC_CTYPE")).or_else(|| variable("LANG"));
-    let utf8 = locale.is_some_and(|l| {
-        let l = l.to_ascii_lowercase();
-        l.contains("utf-8") || l.contains("utf8")
-    });
+    let utf8 = knows_utf8();
     let depth = depth(look.colors, config);
     terminal::allow(depth);
     let asked = asked(look, config);
@@ -41,6 +36,16 @@ pub(super) fn from(look: &Look, config: Option<&Config>) -> (model::Look, Option
         zone: super::room::zone(),
     };
     (look, fault)
+}
+
+/// Whether the locale's characters are all there are.
+pub(super) fn knows_utf8() -> bool {
+    // POSIX: the first of these that is set decides.
+    let locale = variable("LC_ALL").or_else(|| variable("LC_CTYPE")).or_else(|| variable("LANG"));
+    locale.is_some_and(|l| {
+        let l = l.to_ascii_lowercase();
+        l.contains("utf-8") || l.contains("utf8")
+    })
 }
 
 /// All themes without fault, to go through with a key: the one in use first. In a terminal without colours these

@@ -13,13 +13,14 @@ use tokio::io::AsyncWriteExt;
 
 use self::period::Bound;
 use self::progress::Progress;
-use super::{Environment, Reach, local, room};
+use super::{Environment, Reach, local, look, room};
 use crate::client::http::{Http, Me};
 use crate::config::Config;
 use crate::report::runs::{self as paper, Broken, Form, Sink, table};
 use crate::rules::Kind;
 use crate::shown;
 use crate::tui::terminal;
+use crate::tui::theme::Glyphs;
 use crate::wire::id::{AgentId, Slug, TASK_MAX, is_task};
 use crate::wire::query::{By, GROUPS_MAX, Order, RunQuery, Sort};
 use crate::words::Zone;
@@ -72,7 +73,7 @@ pub(super) struct RunsArgs {
     #[arg(long)]
     reverse: bool,
     /// At most so many rows
-    #[arg(long, value_name = "N", value_parser = limit)]
+    #[arg(long, value_name = "N", value_parser = limit, allow_negative_numbers = true)]
     limit: Option<u32>,
     /// Write JSON: {"by":…,"rows":[…]}
     #[arg(long, conflicts_with = "csv")]
@@ -146,7 +147,8 @@ pub(super) fn run(args: &RunsArgs, reach: &Reach) -> anyhow::Result<()> {
         ..RunQuery::default()
     };
     if query.since.zip(query.until).is_some_and(|(since, until)| since >= until) {
-        return Err(Environment("--until must be later than --since, which is 7d if left out".into()).into());
+        let left_out = if args.since.is_none() { ", which is 7d if left out" } else { "" };
+        return Err(Environment(format!("--until must be later than --since{left_out}")).into());
     }
     let config = Config::load(reach)?.with_project(args.project.clone());
     room::warn(&config);
@@ -155,7 +157,11 @@ pub(super) fn run(args: &RunsArgs, reach: &Reach) -> anyhow::Result<()> {
         (0, _) => WIDTH,
         (columns, _) => columns.into(),
     });
-    room::run(tell(args, &config, query, table::Frame { zone, now, width }))
+    // What reads a pipe takes UTF-8.
+    let ascii = width.is_some() && !look::knows_utf8();
+    let tell: fn(&str) -> String =
+        if ascii { |text| Glyphs::Ascii.tell(text).into_owned() } else { str::to_owned };
+    room::run(self::tell(args, &config, query, table::Frame { zone, now, width, tell }))
 }
 
 /// The order that was asked for, if these rows can have it.
@@ -246,7 +252,7 @@ async fn groups(
         return nothing(args, owner, &query, frame).await;
     }
     if frame.width.is_some() {
-        out.write_all(title(args, owner, query.sort, frame.zone).as_bytes()).await?;
+        out.write_all(title(args, owner, query.sort, frame).as_bytes()).await?;
     }
     out.write_all(table::groups(&summary, by, frame).as_bytes()).await?;
     out.flush().await?;
@@ -277,7 +283,7 @@ async fn records(
         progress.total = waits.then(|| query.limit.map_or(total, |limit| total.min(limit.into())));
     }
     if form.is_none() && frame.width.is_some() {
-        out.write_all(title(args, owner, query.sort, frame.zone).as_bytes()).await?;
+        out.write_all(title(args, owner, query.sort, frame).as_bytes()).await?;
     }
     let sink = form.map_or(Sink::Table(frame), Sink::Form);
     let written = paper::records(http, &query, sink, &mut out, |written| progress.tell(written)).await;
@@ -301,16 +307,17 @@ fn form(args: &RunsArgs, frame: table::Frame) -> Option<Form> {
 }
 
 /// What a table on a terminal is about.
-fn title(args: &RunsArgs, owner: &str, sort: Sort, zone: Zone) -> String {
+fn title(args: &RunsArgs, owner: &str, sort: Sort, frame: table::Frame) -> String {
     let mut about = format!("Runs of {}", shown::line(owner));
     if let Rows::Groups(by) = args.by {
         about.push_str(&format!(" by {}", by.as_str()));
     }
     if args.utc || args.by == Rows::Groups(By::Day) {
-        about.push_str(&format!(" in {}", zone.name()));
+        about.push_str(&format!(" in {}", frame.zone.name()));
     }
     let hint = if args.since.is_none() { " (--since)" } else { "" };
-    format!("{about}, {}{hint}, {}\n\n", period(args), ordered(sort, args.by))
+    let about = format!("{about}, {}{hint}, {}", period(args), ordered(sort, args.by));
+    format!("{}\n\n", shown::wrap(&about, frame.width.unwrap_or(WIDTH)).join("\n"))
 }
 
 /// `last 7 days`, `since yesterday until 12h`.
@@ -360,6 +367,7 @@ async fn nothing(args: &RunsArgs, owner: &str, query: &RunQuery, frame: table::F
         return Ok(());
     }
     let mut out = tokio::io::stdout();
+    let said = shown::wrap(&said, frame.width.unwrap_or(WIDTH)).join("\n");
     out.write_all(format!("{said}\n").as_bytes()).await?;
     out.flush().await?;
     Ok(())

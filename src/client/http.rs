@@ -92,7 +92,7 @@ impl Http {
 
     /// A page of the owner's run records; the next one begins at its `next_cursor`.
     pub async fn runs(&self, query: &RunQuery) -> Result<RunPage, CallError> {
-        self.read_with("/v1/runs", &borrowed(&query.pairs()), None).await
+        self.read_runs("/v1/runs", query.pairs(), query).await
     }
 
     /// What the owner's run records come to; `tz` cuts the days.
@@ -102,7 +102,7 @@ impl Http {
         if by == By::Day {
             pairs.push(("tz", tz.to_owned()));
         }
-        self.read_with("/v1/runs/summary", &borrowed(&pairs), None).await
+        self.read_runs("/v1/runs/summary", pairs, query).await
     }
 
     /// One of the owner's run records.
@@ -135,6 +135,22 @@ impl Http {
                 Trouble::Lost(why)
             }
             Err(CallError::Refused(_)) => words::status(404, &[], &self.access, None),
+        }
+    }
+
+    /// A room that the key may not see is told like one that is not there, and so is a room without records.
+    async fn read_runs<T: DeserializeOwned>(
+        &self,
+        path: &str,
+        pairs: Vec<(&'static str, String)>,
+        query: &RunQuery,
+    ) -> Result<T, CallError> {
+        match (self.ask(path, &borrowed(&pairs)).await?, &query.project) {
+            (Answer::Text(text), _) => parse(&text),
+            (Answer::Other(404, ..), Some(project)) => Err(self.missing(project).await.into()),
+            (Answer::Other(status, body, wait), _) => {
+                Err(words::refused(status, &body, &self.access, None, wait))
+            }
         }
     }
 

@@ -395,6 +395,7 @@ impl Model {
             When::Rows => !looking || (any && (self.view != View::Runs || self.has_row())),
             When::Row => looking && self.pane != Pane::Open && self.has_row(),
             When::List => looking && self.pane != Pane::Open && any && self.has_list(),
+            When::Shown if self.view == View::Runs => looking && self.has_row(),
             When::Shown => self.is(When::Row) && !self.selects_unseen(),
             When::Copies => looking && !self.selects_unseen() && self.copies().is_some(),
             When::Helped => !looking,

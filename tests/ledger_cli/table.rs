@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 const NOW: &str = "2026-11-30T14:32:00Z";
 
 fn frame(width: Option<usize>) -> Frame {
-    Frame { zone: Zone::Named(Tz::UTC), now: NOW.parse().unwrap(), width }
+    Frame { zone: Zone::Named(Tz::UTC), now: NOW.parse().unwrap(), width, tell: str::to_owned }
 }
 
 /// A run; what is not given is not known.

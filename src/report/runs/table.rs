@@ -13,6 +13,8 @@ use crate::words::Zone;
 const GAP: usize = 2;
 /// A name is narrowed down to this before a column falls off.
 const LEAST: usize = 12;
+/// And down to this where no column is left that may fall off.
+const LEAST_OF_ALL: usize = 5;
 
 /// Where a table is written to, and when.
 #[derive(Debug, Clone, Copy)]
@@ -23,6 +25,8 @@ pub struct Frame {
     pub now: Time,
     /// The terminal's columns; `None`: it is no terminal, and header and rows are all there is.
     pub width: Option<usize>,
+    /// Says a text in characters that the terminal knows.
+    pub tell: fn(&str) -> String,
 }
 
 /// A row: each cell with its column and how wide that is.
@@ -30,7 +34,7 @@ type Row = Vec<(Column, usize, String)>;
 
 /// What the groups of a summary come to. On a terminal also what all come to, and what the signs mean.
 pub fn groups(summary: &RunSummary, by: By, frame: Frame) -> String {
-    let Frame { zone, now, width } = frame;
+    let Frame { zone, now, width, tell } = frame;
     let here = only_project(summary);
     let mut rows = vec![Column::OF_GROUPS.map(|column| column.title(by).to_uppercase())];
     rows.extend(summary.rows.iter().map(|group| {
@@ -48,12 +52,26 @@ pub fn groups(summary: &RunSummary, by: By, frame: Frame) -> String {
             _ => columns::of_group(column, &name, &summary.total, zone, now).text,
         }));
     }
-    let widths = widths(&Column::OF_GROUPS, rows.iter().map(|row| &row[..]));
-    let fitted = width.map_or_else(|| widths.clone(), |room| columns::fit(&widths, GAP, LEAST, room));
+    let told: Vec<_> = rows.iter().map(|row| row.each_ref().map(|cell| tell(cell))).collect();
+    let widths = widths(&Column::OF_GROUPS, told.iter().map(|row| &row[..]));
+    let fitted = width.map_or_else(
+        || widths.clone(),
+        |room| {
+            let fitted = columns::fit(&widths, GAP, LEAST, room);
+            // A name that is cut short is still better than rows that break.
+            if whole(&fitted) > room { columns::fit(&widths, GAP, LEAST_OF_ALL, room) } else { fitted }
+        },
+    );
     let mut text: String =
-        rows.iter().map(|row| line(&fit(&Column::OF_GROUPS, row, &fitted), width)).collect();
+        told.iter().map(|row| line(&fit(&Column::OF_GROUPS, row, &fitted), frame)).collect();
     if let Some(room) = width {
-        text.push_str(&legend(&text, true, room));
+        // By what stands there before it is told: a hyphen is no sign.
+        let signs: String = rows
+            .iter()
+            .flat_map(|row| fit(&Column::OF_GROUPS, row, &fitted))
+            .map(|(_, _, cell)| cell)
+            .collect();
+        text.push_str(&legend(&signs, true, room, tell));
     }
     text
 }
@@ -80,7 +98,7 @@ impl Records {
 
     /// The next records as lines; the first time also the header.
     pub fn page(&mut self, runs: &[AgentRun]) -> String {
-        let Frame { zone, now, width } = self.frame;
+        let Frame { zone, now, width, tell } = self.frame;
         let mut rows: Vec<[String; Column::OF_RECORDS.len()]> = Vec::new();
         let first = self.columns.is_empty();
         if first {
@@ -88,7 +106,9 @@ impl Records {
         }
         for run in runs {
             self.tally.join(&Tally::of(&run.run));
-            rows.push(Column::OF_RECORDS.map(|column| columns::of_record(column, run, zone, now).text));
+            rows.push(
+                Column::OF_RECORDS.map(|column| tell(&columns::of_record(column, run, zone, now).text)),
+            );
         }
         if first {
             let widths = widths(&Column::OF_RECORDS, rows.iter().map(|row| &row[..]));
@@ -96,41 +116,35 @@ impl Records {
                 None => widths,
                 Some(room) => {
                     let roomy = widths.iter().map(|(column, wide)| (*column, (*wide).max(likely(*column))));
-                    let roomy = records_in(roomy.collect(), room);
-                    let tight = records_in(widths, room);
+                    let roomy = records_in(&roomy.collect::<Vec<_>>(), room);
+                    let tight = records_in(&widths, room);
                     let good = whole(&roomy) <= room && roomy.len() == tight.len();
                     if good { roomy } else { tight }
                 }
             };
         }
-        rows.iter().map(|row| line(&fit(&Column::OF_RECORDS, row, &self.columns), width)).collect()
+        rows.iter().map(|row| line(&fit(&Column::OF_RECORDS, row, &self.columns), self.frame)).collect()
     }
 
     /// What stands behind the last record: on a terminal what they come to, and what the signs mean.
     pub fn end(&self) -> String {
-        let Frame { zone, now, width: Some(room) } = self.frame else { return String::new() };
+        let Frame { zone, now, width: Some(room), tell } = self.frame else { return String::new() };
         let totals = self.tally.totals();
-        let mut cells = Column::OF_RECORDS.map(|column| total_of_records(column, &totals, zone, now));
-        let total = |cells: &[String]| line(&fit(&Column::OF_RECORDS, cells, &self.columns), Some(room));
+        let mut cells = Column::OF_RECORDS.map(|column| tell(&total_of_records(column, &totals, zone, now)));
+        let total = |cells: &[String]| line(&fit(&Column::OF_RECORDS, cells, &self.columns), self.frame);
         let mut text = total(&cells);
         if shown::width(text.trim_end()) > room {
             cells[3].clear(); // how many failed
             text = total(&cells);
         }
-        text.push_str(&legend("≥—", false, room));
+        text.push_str(&legend("≥—", false, room, tell));
         text
     }
 }
 
 /// The columns of records that fit. Long names give way before a number falls off.
-fn records_in(mut widths: Vec<(Column, usize)>, room: usize) -> Vec<(Column, usize)> {
-    for name in [Column::Task, Column::Agent] {
-        let over = whole(&widths).saturating_sub(room);
-        for (_, wide) in widths.iter_mut().filter(|(column, _)| *column == name) {
-            *wide = wide.saturating_sub(over).max(LEAST.min(*wide));
-        }
-    }
-    columns::fit(&widths, GAP, usize::MAX, room)
+fn records_in(widths: &[(Column, usize)], room: usize) -> Vec<(Column, usize)> {
+    columns::fit_records(widths, GAP, LEAST, usize::MAX, room)
 }
 
 /// How wide a row of these columns is.
@@ -187,12 +201,13 @@ fn fit(of: &[Column], cells: &[String], left: &[(Column, usize)]) -> Row {
 
 /// A row as a line. On a terminal a name that is too long for its column is cut. What else is too long moves on what
 /// stands behind it, as far as it must.
-fn line(row: &Row, terminal: Option<usize>) -> String {
+fn line(row: &Row, frame: Frame) -> String {
+    let end_of_cut = (frame.tell)("…");
     let (mut line, mut end, mut begin) = (String::new(), 0, 0);
     for (column, wide, text) in row {
         let name = matches!(column, Column::Name | Column::Agent | Column::Task);
-        let cut = name && terminal.is_some() && text.len() > *wide;
-        let text = if cut { shown::cut(text, *wide, "…") } else { text.into() };
+        let cut = name && frame.width.is_some() && text.len() > *wide;
+        let text = if cut { shown::cut(text, *wide, &end_of_cut) } else { text.into() };
         let length = shown::width(&text);
         let at = if column.is_number() { (begin + wide).saturating_sub(length) } else { begin };
         let at = if end == 0 { at } else { at.max(end + GAP) };
@@ -208,7 +223,7 @@ fn line(row: &Row, terminal: Option<usize>) -> String {
 }
 
 /// What the signs mean that stand in `text`, after an empty line.
-fn legend(text: &str, groups: bool, room: usize) -> String {
+fn legend(text: &str, groups: bool, room: usize, tell: fn(&str) -> String) -> String {
     let parts = [
         (text.contains('≥'), "≥ some of it is not known"),
         (text.contains('—'), "— nothing is known"),
@@ -216,7 +231,7 @@ fn legend(text: &str, groups: bool, room: usize) -> String {
     ];
     let mut lines = vec![String::new()];
     for (_, part) in parts.iter().filter(|(there, _)| *there) {
-        for part in shown::wrap(part, room) {
+        for part in shown::wrap(&tell(part), room) {
             match lines.last_mut() {
                 Some(last) if shown::width(last) + 3 + shown::width(&part) <= room && !last.is_empty() => {
                     last.push_str("   ");

@@ -47,7 +47,7 @@ impl RunFilter {
                 Some("t" | "task") => Field::Task,
                 Some("p") => Field::Project,
                 Some(other) => {
-                    let fault = format!("no filter {other}: of runs:  use a t p");
+                    let fault = format!("no filter {other}:  use a t p");
                     filter.fault.get_or_insert(fault);
                     continue;
                 }

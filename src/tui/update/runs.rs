@@ -85,7 +85,8 @@ pub fn group(model: &mut Model) {
 /// The next period.
 pub fn period(model: &mut Model) {
     model.runs.period = model.runs.period.next();
-    model.did = Some(format!("runs of {}", model.runs.period.words()));
+    let the = if matches!(model.runs.period, Period::Week | Period::Month) { "the " } else { "" };
+    model.did = Some(format!("runs of {the}{}", model.runs.period.words()));
 }
 
 /// What is to be written into a file.

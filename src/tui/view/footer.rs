@@ -126,7 +126,8 @@ fn rank(model: &Model, action: Action) -> u8 {
         (Pane::Open | Pane::Detail, _, Action::Down)
         | (Pane::List, View::Clashes | View::Runs | View::Activity, Action::Open) => 2,
         (Pane::List, View::Clashes, Action::Seen | Action::Copy) => 3,
-        (Pane::List, View::Runs, Action::Down) => 5,
+        // In the Room what mends something goes before the other views.
+        (Pane::List, View::Runs, Action::Down) | (Pane::List, View::Room, Action::Copy) => 5,
         (Pane::List, View::Runs, Action::CopyRow) if model.runs.opened.is_some() => 3,
         (Pane::List, View::Runs, action) if of_runs.contains(&action) => 3,
         // A list without selection, where nothing is hidden, is hardly a level to go back to.

@@ -150,15 +150,28 @@ fn aside(model: &Model) -> Vec<String> {
     let runs = &model.runs;
     let held = if runs.opened.is_some() { runs.total.as_ref() } else { runs.sums.as_ref() };
     let at = held.map(|Held { at, .. }| model.look.zone.moment(*at, model.now()));
+    let is_told = ask::is_told(model, if runs.opened.is_some() { Slot::Page } else { Slot::Sums });
     if model.is_old() {
-        return at.map(|at| format!("as of {at}")).into_iter().collect();
+        let old = at.map(|at| format!("as of {at}"));
+        // The table is still of other days, or in another order.
+        let not_yet = match (&old, is_told) {
+            (Some(old), false) => {
+                let days = runs.period.words();
+                vec![
+                    format!("{old}, not yet {days} · {}", order(runs.sort())),
+                    format!("{old}, not yet {days}"),
+                ]
+            }
+            _ => Vec::new(),
+        };
+        return not_yet.into_iter().chain(old).collect();
     }
     if let Some(why) = &runs.trouble {
         let at = at.map_or_else(String::new, |at| format!("as of {at}: "));
         return vec![format!("{at}{}", text(model, why)), text(model, why), "no answer".to_owned()];
     }
     // What stands here is of other days, or in another order, until the room has answered.
-    if !ask::is_told(model, if runs.opened.is_some() { Slot::Page } else { Slot::Sums }) {
+    if !is_told {
         return vec!["asking the room …".to_owned(), "asking …".to_owned()];
     }
     let (days, order) = (runs.period.words(), order(runs.sort()));

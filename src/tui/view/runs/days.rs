@@ -119,8 +119,11 @@ pub fn draw(canvas: &mut Canvas<'_>, model: &Model, rule: Rect, area: Rect) {
     }
     let area = Rect { x: rule.x + 2, width: rule.width.saturating_sub(3), ..area };
     if model.runs.days.is_none() {
-        let said = Line::from(Span::styled("asking the room …", theme.muted));
-        return canvas.line(area, 1, &said);
+        let said = shown::wrap(&super::page::waiting(model), usize::from(area.width));
+        for (row, part) in (1..area.height).zip(said) {
+            canvas.line(area, row, &Line::from(Span::styled(part, theme.muted)));
+        }
+        return;
     }
     let days = days(model);
     let of_week = days.len() <= 7;

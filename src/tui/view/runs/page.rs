@@ -127,7 +127,7 @@ fn person(model: &Model) -> Vec<(String, Style)> {
 }
 
 /// What is waited for.
-fn waiting(model: &Model) -> String {
+pub(super) fn waiting(model: &Model) -> String {
     match &model.picture.connection {
         Connection::Offline { .. } | Connection::Refused { .. } => {
             "The room does not answer; it is asked as soon as it does.".to_owned()

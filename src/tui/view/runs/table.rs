@@ -49,6 +49,19 @@ struct Drawn {
     width: usize,
 }
 
+impl Drawn {
+    /// Leaves each cell's last word out: of an exit code only the code remains.
+    fn without_words(&mut self) {
+        for cell in self.cells.iter_mut().chain([&mut self.total]) {
+            if let Some((rest, _)) = cell.text.rsplit_once(' ') {
+                cell.text = rest.to_owned();
+            }
+        }
+        let widest = self.cells.iter().chain([&self.total]).map(|cell| shown::width(&cell.text)).max();
+        self.width = widest.unwrap_or(0).max(shown::width(&self.title));
+    }
+}
+
 /// Draws the table. Returns the row behind the last one in sight.
 pub fn draw(canvas: &mut Canvas<'_>, model: &Model, area: Rect, rows: &Listed<'_>) -> usize {
     let shape = shape(area);
@@ -146,8 +159,19 @@ fn fitted(model: &Model, rows: &Listed<'_>, room: usize, gap: usize) -> (Vec<Dra
         }
     };
     let mut drawn: Vec<Drawn> = all.into_iter().map(|column| one(model, rows, column)).collect();
-    let widths: Vec<(Column, usize)> = drawn.iter().map(|drawn| (drawn.column, drawn.width)).collect();
-    let fitted = columns::fit(&widths, gap, NAMES[usize::from(gap < GAPS[0])], room);
+    let least = NAMES[usize::from(gap < GAPS[0])];
+    let fit = |drawn: &[Drawn]| {
+        let widths: Vec<(Column, usize)> = drawn.iter().map(|drawn| (drawn.column, drawn.width)).collect();
+        columns::fit_records(&widths, gap, NAMES[0], least, room)
+    };
+    let used = |fitted: &[(Column, usize)]| fitted.iter().map(|(_, width)| width + gap).sum::<usize>();
+    let mut fitted = fit(&drawn);
+    if used(&fitted) > room + gap {
+        // Half of it says nothing, and the sums themselves say where something is not known.
+        drawn.retain(|drawn| drawn.column != Column::Known);
+        drawn.iter_mut().filter(|drawn| drawn.column == Column::Exit).for_each(Drawn::without_words);
+        fitted = fit(&drawn);
+    }
     drawn.retain_mut(|drawn| match fitted.iter().find(|(column, _)| *column == drawn.column) {
         Some((_, width)) => {
             drawn.width = *width;
@@ -155,8 +179,7 @@ fn fitted(model: &Model, rows: &Listed<'_>, room: usize, gap: usize) -> (Vec<Dra
         }
         None => false,
     });
-    let used: usize = drawn.iter().map(|drawn| drawn.width + gap).sum();
-    (drawn, (room + gap).saturating_sub(used))
+    (drawn, (room + gap).saturating_sub(used(&fitted)))
 }
 
 fn one(model: &Model, rows: &Listed<'_>, column: Column) -> Drawn {

@@ -92,7 +92,7 @@ fn known(totals: &Totals) -> String {
     if let Some(first) = said.get_mut(..1) {
         first.make_ascii_uppercase();
     }
-    format!("{said}{}", if bounds { ": such sums are lower bounds." } else { "." })
+    format!("{said}{}", if bounds { ": a sum with ≥ is a lower bound." } else { "." })
 }
 
 /// `a, b and c`.
