@@ -3,12 +3,15 @@
 use chrono::TimeDelta;
 use prickle::tui::model::{Model, Watch};
 use prickle::tui::runs::ask::{Answer, Ask, Question, Slot, wanted};
-use prickle::tui::update;
+use prickle::tui::runs::chain::Chain;
+use prickle::tui::update::{self, Effect};
+use prickle::wire::query::RunQuery;
+use prickle::wire::run::RunPage;
 use prickle::words::Zone;
 
 use super::ledger::{Ledger, many, person, record, week};
-use super::screen::pulses::{LIVE, time};
-use super::screen::{OFFLINE, draw, look, play, press, recorded, text};
+use super::screen::pulses::{LIVE, live, time};
+use super::screen::{OFFLINE, draw, hear, look, play, press, recorded, text};
 
 fn shown(ledger: &Ledger, keys: &str) -> Model {
     let mut m = recorded(LIVE, look());
@@ -173,4 +176,75 @@ fn newer_pages_take_the_place_of_older_ones_once_as_many_have_come() {
     ledger.tell(&mut m);
     assert_eq!((held(&m), &m.runs.records.id), (pages, &selected));
     assert_eq!(m.runs.chain.as_ref().unwrap().version, m.runs.version);
+}
+
+#[test]
+fn nobody_knows_what_an_outage_has_missed() {
+    let mut m = shown(&week(), "");
+    play(&mut m, "website-v2", OFFLINE);
+    assert_eq!(wanted(&m), []);
+    hear(&mut m, OFFLINE, live(OFFLINE, 1, true));
+    assert!(!wanted(&m).is_empty() && wanted(&m).iter().all(|question| question.again));
+}
+
+#[test]
+fn of_a_day_before_the_days_that_are_looked_at_nothing_is_listed() {
+    let ledger = week();
+    let mut m = shown(&ledger, "oooG\r");
+    let since = |m: &Model| m.runs.chain.as_ref().unwrap().query.since;
+    assert_eq!(since(&m), Some(time("2026-11-25T00:00:00Z")));
+    keyed(&mut m, &ledger, "ddd");
+    assert_eq!((since(&m), m.runs.period.words()), (Some(time("2026-11-30T00:00:00Z")), "today"));
+    assert!(text(&mut m, 120, 32).contains("No runs reported today"));
+}
+
+#[test]
+fn what_one_group_came_to_is_not_said_of_the_next() {
+    let ledger = many(1000, 2);
+    let mut m = shown(&ledger, "\r");
+    assert!(m.runs.total.is_some());
+    press(&mut m, "\u{1b}");
+    ledger.tell(&mut m);
+    press(&mut m, "j\r");
+    let page = of(&m, Slot::Page);
+    update::runs(&mut m, ledger.answer(&page));
+    assert!(m.runs.total.is_none() && !text(&mut m, 120, 32).contains("500"));
+}
+
+#[test]
+fn all_groups_and_all_records_are_exported_not_those_that_are_held() {
+    let ledger = many(3000, 1500);
+    let mut m = shown(&ledger, "");
+    for limit in [None, Some(1000)] {
+        let Some(Effect::Export(export)) = press(&mut m, "e") else { panic!() };
+        let (Ask::Sums { query, .. } | Ask::Page(query)) = &export.ask;
+        assert_eq!((query.limit, &query.cursor), (limit, &None));
+        keyed(&mut m, &ledger, "\r");
+    }
+}
+
+#[test]
+fn of_all_days_the_bars_begin_with_the_first_that_has_runs() {
+    let mut m = shown(&week(), "dd");
+    let screen = text(&mut m, 120, 50);
+    assert!(screen.contains("│ Wed 25") && !screen.contains("│ Tue 24"), "{screen}");
+}
+
+#[test]
+fn a_room_whose_page_is_empty_is_not_asked_for_the_next() {
+    let page = RunPage { runs: Vec::new(), next_cursor: Some("again".into()) };
+    let chain = Chain::new(RunQuery::default(), 1, page);
+    assert!(chain.is_all() && chain.next().is_none());
+}
+
+#[test]
+fn a_file_is_named_after_what_it_holds_and_leads_nowhere_else() {
+    let mut ledger = week();
+    ledger.0[0].run.task_id = "../../.profile\u{1b}".into();
+    let name = |keys: &str| match press(&mut shown(&ledger, keys), "e") {
+        Some(Effect::Export(export)) => export.name,
+        other => panic!("{other:?}"),
+    };
+    assert_eq!(name("g\r"), "runs--------profile--2026-11-30");
+    assert!(name("o\r").starts_with("runs-acme-"), "an agent's name has a slash");
 }
