@@ -248,3 +248,17 @@ fn a_file_is_named_after_what_it_holds_and_leads_nowhere_else() {
     assert_eq!(name("g\r"), "runs--------profile--2026-11-30");
     assert!(name("o\r").starts_with("runs-acme-"), "an agent's name has a slash");
 }
+
+#[test]
+fn a_day_begins_with_its_first_moment_also_where_its_midnight_comes_twice_or_never() {
+    let havana = Zone::Named(chrono_tz::Tz::America__Havana);
+    for (day, begins) in [
+        ("2026-11-01", "2026-11-01T04:00:00Z"), // from 1:00 back to 0:00
+        ("2026-11-02", "2026-11-02T05:00:00Z"),
+        ("2026-03-08", "2026-03-08T05:00:00Z"), // from 0:00 on to 1:00
+        ("2026-03-09", "2026-03-09T04:00:00Z"),
+    ] {
+        assert_eq!(havana.begin(day.parse().unwrap()), time(begins), "{day}");
+        assert_eq!(havana.date(time(begins)).to_string(), day);
+    }
+}
