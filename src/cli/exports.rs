@@ -10,7 +10,7 @@ use tokio::sync::mpsc;
 
 use super::room;
 use crate::columns;
-use crate::report::runs::sheet;
+use crate::report::runs::{self, sheet};
 use crate::tui::Signal;
 use crate::tui::runs::ask::{Ask, Export};
 use crate::wire::query::RunQuery;
@@ -47,7 +47,7 @@ async fn export_to(room: &mut room::Asker, export: &Export, folder: &Path) -> an
             (file.keep(), words::count(summary.rows.len() as u64, by.as_str()))
         }
         Ask::Page(query) => {
-            let mut page = http.runs(query).await?;
+            let mut page = runs::page(&http, query).await?;
             let mut file = New::create(folder, &export.name)?;
             let (mut count, mut first) = (0, true);
             loop {
@@ -56,7 +56,7 @@ async fn export_to(room: &mut room::Asker, export: &Export, folder: &Path) -> an
                 file.write(&sheet::records(&page.runs, first, false)?)?;
                 first = false;
                 let Some(cursor) = page.next_cursor else { break };
-                page = http.runs(&RunQuery { cursor: Some(cursor), ..query.clone() }).await?;
+                page = runs::page(&http, &RunQuery { cursor: Some(cursor), ..query.clone() }).await?;
             }
             (file.keep(), words::count(count, "run"))
         }

@@ -240,9 +240,11 @@ async fn groups(
     mut query: RunQuery,
     frame: table::Frame,
 ) -> anyhow::Result<()> {
-    query.limit = query.limit.map(|limit| limit.min(GROUPS_MAX));
+    // More than a room tells at once are asked for without a limit.
+    query.limit = query.limit.filter(|limit| *limit <= GROUPS_MAX);
     let summary = http.run_summary(by, frame.zone.name(), &query).await;
-    let summary = summary.map_err(|error| room::no_answer(config, error))?;
+    let mut summary = summary.map_err(|error| room::no_answer(config, error))?;
+    summary.rows.truncate(args.limit.map_or(usize::MAX, |limit| limit as usize));
     let mut out = tokio::io::stdout();
     if let Some(form) = form(args, frame) {
         paper::groups(&summary, by, form, &mut out).await.context("can't write the sums")?;

@@ -99,7 +99,7 @@ pub async fn records(
 }
 
 /// One page. A room that has no time is asked again when it has.
-async fn page(http: &Http, query: &RunQuery) -> Result<RunPage, CallError> {
+pub async fn page(http: &Http, query: &RunQuery) -> Result<RunPage, CallError> {
     let mut tries = 1;
     loop {
         match http.runs(query).await {

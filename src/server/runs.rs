@@ -3,7 +3,7 @@
 use std::str::FromStr;
 
 use axum::Json;
-use axum::extract::rejection::QueryRejection;
+use axum::extract::rejection::{PathRejection, QueryRejection};
 use axum::extract::{Path, Query, State};
 use axum::http::{StatusCode, header};
 use axum::response::{IntoResponse, Response};
@@ -67,8 +67,9 @@ pub(super) async fn summary(
 pub(super) async fn one(
     State(room): State<Room>,
     Person(caller): Person,
-    Path(run): Path<String>,
+    run: Result<Path<String>, PathRejection>,
 ) -> Result<Json<AgentRun>, Problem> {
+    let Path(run) = run.map_err(|_| Problem::nothing_here())?;
     let run = run.parse().map_err(|_| Problem::nothing_here())?;
     room.limits.call(caller.key)?;
     let found = room.store.run(&caller, &run).await.map_err(problem)?;

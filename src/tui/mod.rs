@@ -94,8 +94,8 @@ pub struct Hooks<'a, B> {
     pub alone: Box<dyn FnMut(bool) + Send + 'a>,
     /// Told before each picture what the room has to be asked about the run records.
     pub ask: Box<dyn FnMut(Vec<Question>) + Send + 'a>,
-    /// Has run records written into a file.
-    pub export: Box<dyn FnMut(Export) + Send + 'a>,
+    /// Has run records written into a file; `false` where others are being written still.
+    pub export: Box<dyn FnMut(Export) -> bool + Send + 'a>,
     /// Take the terminal again if a stop from outside has lost it.
     pub retake: Box<dyn FnMut() -> io::Result<()> + Send + 'a>,
 }
@@ -232,7 +232,9 @@ where
                     Err(why) => update::notice(model, why),
                 }
             }
-            Some(Effect::Export(export)) => (hooks.export)(*export),
+            Some(Effect::Export(export)) if !(hooks.export)(*export) => {
+                update::notice(model, "an export is still being written, and one waits: try again".into());
+            }
             Some(Effect::Suspend) => {
                 if (hooks.suspend)()? {
                     screen.forget();
@@ -242,7 +244,7 @@ where
                     update::notice(model, why.into());
                 }
             }
-            None => {}
+            Some(Effect::Export(_)) | None => {}
         }
     }
 }
@@ -320,7 +322,7 @@ mod tests {
             beside: |backend: &mut CrosstermBackend<Terminal>, bytes| backend.write_all(bytes),
             alone: Box::new(|_| {}),
             ask: Box::new(|_| {}),
-            export: Box::new(|_| {}),
+            export: Box::new(|_| false),
             retake: Box::new(|| Ok(())),
         };
         let key = |key| Ok(Event::Key(KeyEvent::new(KeyCode::Char(key), KeyModifiers::NONE)));

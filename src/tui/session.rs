@@ -91,10 +91,7 @@ where
                 new
             });
         }),
-        export: Box::new(move |export| {
-            // One at a time: a second one would write the same again.
-            let _ = tell_export.try_send(export);
-        }),
+        export: Box::new(move |export| tell_export.try_send(export).is_ok()),
         beside: |backend: &mut CrosstermBackend<_>, bytes| backend.write_all(bytes),
         retake: Box::new(terminal::retake),
     };

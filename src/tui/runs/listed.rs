@@ -3,6 +3,7 @@
 use std::borrow::Cow;
 
 use super::GroupKey;
+use super::ask::{Slot, is_told};
 use super::chain::Chain;
 use crate::columns;
 use crate::ledger::Tally;
@@ -131,7 +132,8 @@ pub fn sum<'a>(model: &'a Model, rows: &Listed<'a>) -> Option<Sum<'a>> {
             Some(Sum { totals, rows, of: seen.or(Some(summary.groups)) })
         }
         Listed::Records(records) => {
-            let total = model.runs.total.as_ref().map(|held| &held.summary.total);
+            let total = model.runs.total.as_ref().filter(|_| is_told(model, Slot::Total));
+            let total = total.map(|held| &held.summary.total);
             let of = total.and_then(|total| u64::try_from(total.runs).ok());
             let all = chain(model).is_some_and(Chain::is_all);
             match total {

@@ -43,9 +43,10 @@ impl Scale {
         let theme = &model.look.theme;
         let known = self.blocks(amount.number().unwrap_or(0), model.look.glyphs);
         match amount {
-            Amount::Exactly(_) => vec![Span::styled(known, theme.text)],
+            // Calmer than the numbers that it stands for.
+            Amount::Exactly(_) => vec![Span::styled(known, theme.muted)],
             Amount::AtLeast(_) if known.is_empty() => vec![Span::styled("?", theme.muted)],
-            Amount::AtLeast(_) => vec![Span::styled(known, theme.text), Span::styled(UNKNOWN, theme.muted)],
+            Amount::AtLeast(_) => vec![Span::styled(format!("{known}{UNKNOWN}"), theme.muted)],
             Amount::Unknown => vec![Span::styled("?", theme.muted)],
         }
     }

@@ -251,15 +251,7 @@ fn bars(model: &Model, rows: &Listed<'_>, left: usize) -> Option<Scale> {
     wide.then(|| days::Scale::of(groups.iter().map(|group| tokens(&group.totals)), room.min(BAR_MAX)))
 }
 
-/// Tokens in and out together.
+/// Tokens in and out together, as they are sorted by: of the runs of which both are known.
 pub fn tokens(totals: &Totals) -> Amount {
-    let (read, wrote) =
-        (Amount::of(totals.input_tokens, totals.runs), Amount::of(totals.output_tokens, totals.runs));
-    match (read, wrote) {
-        (Amount::Exactly(read), Amount::Exactly(wrote)) => Amount::Exactly(read.saturating_add(wrote)),
-        (Amount::Unknown, Amount::Unknown) => Amount::Unknown,
-        (read, wrote) => {
-            Amount::AtLeast(read.number().unwrap_or(0).saturating_add(wrote.number().unwrap_or(0)))
-        }
-    }
+    Amount::of(totals.tokens, totals.runs)
 }
