@@ -240,7 +240,7 @@ pub fn fit_records(
 }
 
 /// The same columns with the names of tasks and agents narrowed, down to `least`, as far as all of them don't fit.
-fn narrowed(columns: &[(Column, usize)], gap: usize, least: usize, room: usize) -> Vec<(Column, usize)> {
+pub fn narrowed(columns: &[(Column, usize)], gap: usize, least: usize, room: usize) -> Vec<(Column, usize)> {
     let mut left = columns.to_vec();
     for name in [Column::Task, Column::Agent] {
         let wide = left.iter().map(|(_, width)| width + gap).sum::<usize>().saturating_sub(gap);

@@ -144,7 +144,7 @@ impl Records {
 
 /// The columns of records that fit. Long names give way before a number falls off.
 fn records_in(widths: &[(Column, usize)], room: usize) -> Vec<(Column, usize)> {
-    columns::fit_records(widths, GAP, LEAST, usize::MAX, room)
+    columns::fit(&columns::narrowed(widths, GAP, LEAST, room), GAP, usize::MAX, room)
 }
 
 /// How wide a row of these columns is.
