@@ -218,6 +218,7 @@ where
         if let Some(trouble) = feed.as_deref_mut().and_then(Feed::trouble) {
             update::notice(model, trouble);
         }
+        #[allow(clippy::collapsible_match, reason = "a guard can't take the export")]
         match effect {
             Some(Effect::Quit) => return Ok(Ended::Quit),
             Some(Effect::Retry) => {
@@ -232,8 +233,11 @@ where
                     Err(why) => update::notice(model, why),
                 }
             }
-            Some(Effect::Export(export)) if !(hooks.export)(*export) => {
-                update::notice(model, "an export is still being written, and one waits: try again".into());
+            Some(Effect::Export(export)) => {
+                if !(hooks.export)(*export) {
+                    let why = "an export is still being written, and one waits: try again";
+                    update::notice(model, why.into());
+                }
             }
             Some(Effect::Suspend) => {
                 if (hooks.suspend)()? {
@@ -244,7 +248,7 @@ where
                     update::notice(model, why.into());
                 }
             }
-            Some(Effect::Export(_)) | None => {}
+            None => {}
         }
     }
 }
