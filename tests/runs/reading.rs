@@ -114,7 +114,7 @@ async fn a_record_is_read_by_any_spelling_of_its_id_and_no_other_text_is_one() {
     assert_eq!(one, page["runs"][1]);
     assert_eq!(room.get(&person, &format!("/v1/runs/{}", RUN.to_uppercase())).await, (200, one));
     let nothing = room.get(&person, "/v1/nothing").await;
-    for absent in ["4f7c2a9e-3b1d-4c8e-9a6f-0d2e5b7c1a41", "nav", "%20", "summary%00", "prk_x"] {
+    for absent in ["4f7c2a9e-3b1d-4c8e-9a6f-0d2e5b7c1a41", "nav", "%20", "summary%00", "%FF", "prk_x"] {
         assert_eq!(room.get(&person, &format!("/v1/runs/{absent}")).await, nothing, "{absent}");
     }
 }

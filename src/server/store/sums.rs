@@ -1,6 +1,7 @@
 //! What records come to: from the sums that are kept with them, and from the records themselves where the question is
 //! finer than those.
 
+use std::cmp::Ordering;
 use std::collections::{BTreeSet, HashMap};
 
 use chrono::{DateTime, NaiveDate, TimeZone};
@@ -271,46 +272,54 @@ fn told(groups: Groups, names: &Names, query: &RunQuery) -> RunSummary {
     let Groups { by, zone, by_key } = groups;
     let mut total = Tally::default();
     let count = by_key.len();
-    let mut rows: Vec<Group> = by_key
+    let of_project = matches!(by, By::Task | By::Project);
+    let groups: Vec<Group> = by_key
         .into_iter()
         .map(|(key, (tally, agents))| {
             total.join(&tally);
-            let of_project = matches!(by, By::Task | By::Project);
+            let mut agents: Vec<AgentId> =
+                agents.iter().filter_map(|agent| names.agents.get(agent).cloned()).collect();
+            agents.sort_unstable();
             Group {
                 project: names.projects.get(&key.project).filter(|_| of_project).cloned(),
                 task_id: Some(key.task).filter(|_| by == By::Task),
                 agent_id: names.agents.get(&key.agent).filter(|_| by == By::Agent).cloned(),
                 day: key.day.map(|day| day.to_string()),
-                agents: agents.iter().filter_map(|agent| names.agents.get(agent).cloned()).collect(),
+                agents,
                 totals: tally.totals(),
             }
         })
         .collect();
-    rows.sort_unstable_by(|one, other| in_order(query.sort, one, other)); // no two are called the same
-    rows.truncate(query.limit.map_or(usize::MAX, |limit| limit as usize));
-    for row in &mut rows {
-        row.agents.sort_unstable();
-    }
     RunSummary {
         by: by.as_str().to_owned(),
         tz: (by == By::Day).then(|| zone.name().to_owned()),
-        rows,
+        rows: in_order(groups, query),
         groups: count as u64,
         total: total.totals(),
     }
 }
 
-fn in_order(sort: Sort, one: &Group, other: &Group) -> std::cmp::Ordering {
-    let way = |ordering: std::cmp::Ordering| if sort.descending { ordering.reverse() } else { ordering };
-    let by = match sort.order {
-        Order::Name => way(name(one).cmp(&name(other))),
-        order => match (number(order, one), number(order, other)) {
-            (Some(a), Some(b)) => way(a.cmp(&b)),
-            (known, other) => other.is_some().cmp(&known.is_some()),
-        },
-    };
-    let newest = other.totals.last_reported_at.cmp(&one.totals.last_reported_at);
-    by.then(newest).then_with(|| name(one).cmp(&name(other)))
+/// The first groups of an order. They are large, so it is their places that are put in order.
+fn in_order(groups: Vec<Group>, query: &RunQuery) -> Vec<Group> {
+    let Sort { order, descending } = query.sort;
+    let mut places: Vec<(Option<i64>, Option<Time>, usize)> = groups
+        .iter()
+        .enumerate()
+        .map(|(place, group)| (number(order, group), group.totals.last_reported_at, place))
+        .collect();
+    let way = |ordering: Ordering| if descending { ordering.reverse() } else { ordering };
+    places.sort_unstable_by(|(one, reported, a), (other, later, b)| {
+        let names = || name(&groups[*a]).cmp(&name(&groups[*b]));
+        let by = match (order, one, other) {
+            (Order::Name, ..) => way(names()),
+            (_, Some(one), Some(other)) => way(one.cmp(other)),
+            (_, known, other) => other.is_some().cmp(&known.is_some()),
+        };
+        by.then_with(|| later.cmp(reported)).then_with(names) // no two are called the same
+    });
+    places.truncate(query.limit.map_or(usize::MAX, |limit| limit as usize));
+    let mut groups: Vec<Option<Group>> = groups.into_iter().map(Some).collect();
+    places.into_iter().filter_map(|(_, _, place)| groups[place].take()).collect()
 }
 
 /// What a group is called, for its place in the order.
