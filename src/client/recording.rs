@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
-use crate::picture::Heard;
+use crate::picture::{Heard, News};
 use crate::wire::Time;
 
 /// The version that this prickle writes.
@@ -88,8 +88,12 @@ impl Recorder {
         Ok(recorder)
     }
 
-    /// Adds one line, at once: what was heard before a crash stays.
+    /// Adds one line, at once: what was heard before a crash stays. Run records are left out: recordings are made for
+    /// others to look at, and those are for their owner alone.
     pub fn append(&mut self, heard: &Heard) -> Result<(), RecordingError> {
+        if matches!(heard.news, News::Run { .. }) {
+            return Ok(());
+        }
         self.line(heard)
     }
 
@@ -168,7 +172,6 @@ mod tests {
     use std::time::Duration;
 
     use super::*;
-    use crate::picture::News;
     use crate::wire::feed::Frame;
 
     fn heard(second: u32, news: News) -> Heard {
@@ -190,6 +193,25 @@ mod tests {
                 News::Lost { why: "no answer".into(), retry_in: Duration::from_millis(480), heard_at: None },
             ),
         ]
+    }
+
+    #[test]
+    fn a_run_record_is_not_recorded() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = recorded(folder.path());
+        let before = std::fs::read(&path).unwrap();
+        let run = serde_json::json!({
+            "run_id": "4f7c2a9e-3b1d-4c8e-9a6f-0d2e5b7c1a3f", "project": "website-v2", "task_id": "nav",
+            "input_tokens": 7, "output_tokens": 7, "turns": null, "duration_ms": 7, "exit_code": 0,
+            "source": "client_reported", "reported_at": "2026-11-30T14:32:06Z",
+        });
+        let mut options = OpenOptions::new();
+        let file = options.append(true).open(&path).unwrap();
+        let mut recorder = Recorder { path: path.clone(), file };
+        let run = Box::new(serde_json::from_value(run).unwrap());
+        let heard = heard(6, News::Run { agent_id: "acme/builder".parse().unwrap(), run });
+        recorder.append(&heard).unwrap();
+        assert_eq!(std::fs::read(&path).unwrap(), before);
     }
 
     fn header() -> Header {
