@@ -55,6 +55,21 @@ fn until_the_room_has_answered_old_rows_are_not_called_by_the_new_question() {
 }
 
 #[test]
+fn one_long_name_does_not_take_the_place_of_all_bars() {
+    let mut ledger = week();
+    let name = "n".repeat(64);
+    let numbers = [Some(1000), Some(10), Some(1), Some(60_000), Some(0)];
+    ledger.0.push(record(900, (&name, "acme/builder", 5, numbers)));
+    let mut m = shown(&ledger, "");
+    for columns in [120, 140, 200] {
+        let screen = text(&mut m, columns, 32);
+        assert!(screen.contains("known      tokens"), "{screen}");
+        assert!(screen.contains(&"n".repeat(20)), "{screen}");
+    }
+    assert!(text(&mut m, 80, 32).contains(&"n".repeat(12)));
+}
+
+#[test]
 fn of_days_that_nobody_has_asked_about_it_is_not_said_that_there_were_no_runs() {
     let mut m = shown(&week(), "");
     let none = |m: &mut Model| text(m, 120, 50).matches("no runs").count();

@@ -22,6 +22,10 @@ const NAMES: [usize; 2] = [12, 9];
 const BAR_MAX: usize = 24;
 /// Columns of the shortest one that is worth its place.
 const BAR_MIN: usize = 9;
+/// Columns before the bars.
+const BAR_GAP: usize = 3;
+/// Columns that a name keeps where bars want its place.
+const NAME_MAX: usize = 20;
 
 /// How the table's rows are spent.
 #[derive(Debug, Clone, Copy)]
@@ -73,7 +77,14 @@ pub fn draw(canvas: &mut Canvas<'_>, model: &Model, area: Rect, rows: &Listed<'_
     let dear = model.layout() == Layout::Cards;
     let gap = GAPS[usize::from(dear)];
     let room = usize::from(area.width).saturating_sub(if dear { 1 } else { 2 });
-    let (columns, left) = fitted(model, rows, room, gap);
+    let (mut columns, mut left) = fitted(model, rows, room, gap);
+    // One long name does not take all the bars' place.
+    let lacking = (BAR_MIN + BAR_GAP).saturating_sub(left);
+    let wide = model.layout() == Layout::Columns;
+    if let Some(name) = columns.first_mut().filter(|name| wide && name.width >= NAME_MAX + lacking) {
+        name.width -= lacking;
+        left += lacking;
+    }
     let bars = bars(model, rows, left);
     let chosen = listed::row(model, rows);
     let lead = |place: usize| if place > 0 { gap } else { 0 };
@@ -246,7 +257,7 @@ fn total(model: &Model, rows: &Listed<'_>, column: Column) -> Cell {
 /// The scale of the groups' bars, where there is room for them.
 fn bars(model: &Model, rows: &Listed<'_>, left: usize) -> Option<Scale> {
     let Listed::Groups(groups) = rows else { return None };
-    let room = left.checked_sub(3).filter(|room| *room >= BAR_MIN)?;
+    let room = left.checked_sub(BAR_GAP).filter(|room| *room >= BAR_MIN)?;
     let wide = model.layout() == Layout::Columns;
     wide.then(|| days::Scale::of(groups.iter().map(|group| tokens(&group.totals)), room.min(BAR_MAX)))
 }
