@@ -18,6 +18,7 @@ use crossterm::event::{Event, KeyCode, KeyEvent, KeyModifiers};
 use crowd::{doing, pulse};
 use prickle::picture::{Heard, Picture};
 use prickle::tui::model::{Look, Model, Watch};
+use prickle::tui::runs::ask::{Answer, GROUPS, Slot, Told, wanted};
 use prickle::tui::terminal::Screen;
 use prickle::tui::theme::{Glyphs, Theme};
 use prickle::tui::{update, view};
@@ -224,6 +225,37 @@ fn pictures(table: &mut Table, model: &Model, now: Time, (columns, rows): (u16, 
     Table::seen("how long it stays, asked", format!("{:.0?}", median(&mut waits)));
 }
 
+/// As many tasks of run records as are held, while the room reports.
+fn runs(table: &mut Table, model: &Model, now: Time, (columns, rows): (u16, u16), most: usize) {
+    Table::title(&format!("{columns}x{rows}, the runs of {GROUPS} tasks, medians of {most} pictures"));
+    let mut bench = Bench::of(model.clone(), now, columns, rows);
+    let me = json!({"kind": "person", "owner": "team-000", "agent_id": null, "projects": null});
+    update::key(&mut bench.model, serde_json::from_value(me).unwrap());
+    update::event(&mut bench.model, &Event::Key(KeyEvent::new(KeyCode::Char('3'), KeyModifiers::NONE)));
+    let sum = |n: u32| json!({"sum": 1234 * n, "known": 3});
+    let group = |n: u32| {
+        let at = now - TimeDelta::minutes(i64::from(n));
+        json!({"project": "website-v2", "task_id": format!("task-{n:05}"), "runs": 3 + n % 2,
+            "failed": {"sum": 1, "known": 3}, "input_tokens": sum(n), "output_tokens": sum(n), "turns": sum(1),
+            "duration_ms": sum(n), "failed_tokens": sum(1), "tokens": sum(n),
+            "first_reported_at": at, "last_reported_at": at})
+    };
+    let all = json!({"by": "task", "rows": (0..GROUPS).map(group).collect::<Vec<_>>(), "groups": GROUPS,
+        "total": group(1)});
+    let days = json!({"by": "day", "tz": "UTC", "rows": [], "groups": 0, "total": group(1)});
+    for question in wanted(&bench.model) {
+        let of_days = question.slot == Slot::Days;
+        let summary = serde_json::from_value(if of_days { days.clone() } else { all.clone() }).unwrap();
+        update::runs(&mut bench.model, Answer { question, told: Ok(Told::Sums(Box::new(summary))) });
+    }
+    bench.picture();
+    assert!(view::plain(&bench.shown).contains("task-00000"));
+    let mut all: Vec<Duration> = (1..=most)
+        .map(|step| bench.hear([1, 2, 4][step % 3], step) + bench.picture().iter().sum::<Duration>())
+        .collect();
+    table.time("a report was heard", median(&mut all), MOST);
+}
+
 fn main() -> ExitCode {
     let (agents, most) = (asked("agents", 10_000), asked("pictures", 500));
     let now: Time = "2026-11-30T14:00:00Z".parse().unwrap();
@@ -231,6 +263,9 @@ fn main() -> ExitCode {
     let model = room(agents, now);
     for size in [(120, 40), (80, 24), (38, 24), (200, 60)] {
         pictures(&mut table, &model, now, size, most);
+    }
+    for size in [(120, 40), (38, 24)] {
+        runs(&mut table, &model, now, size, most);
     }
     ExitCode::from(u8::from(table.broken))
 }
