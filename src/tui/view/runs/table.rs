@@ -1,5 +1,7 @@
 //! The table of groups or records: its columns, its rows, and what all of them come to.
 
+use std::ops::Range;
+
 use ratatui::layout::Rect;
 use ratatui::style::{Modifier, Style};
 use ratatui::text::{Line, Span};
@@ -12,7 +14,7 @@ use crate::tui::model::{Layout, Model};
 use crate::tui::runs::listed::{self, Listed};
 use crate::tui::view::paint::Canvas;
 use crate::wire::run::AgentRun;
-use crate::wire::sums::Totals;
+use crate::wire::sums::{Group, Totals};
 
 /// Blanks between two columns, and where columns are dear.
 const GAPS: [usize; 2] = [2, 1];
@@ -44,7 +46,7 @@ pub fn shape(area: Rect) -> Shape {
     Shape { head, rows: area.height - u16::from(head) - 2 * u16::from(total), total }
 }
 
-/// A column with all its cells.
+/// A column with the cells in sight.
 struct Drawn {
     column: Column,
     title: String,
@@ -77,7 +79,7 @@ pub fn draw(canvas: &mut Canvas<'_>, model: &Model, area: Rect, rows: &Listed<'_
     let dear = model.layout() == Layout::Cards;
     let gap = GAPS[usize::from(dear)];
     let room = usize::from(area.width).saturating_sub(if dear { 1 } else { 2 });
-    let (mut columns, mut left) = fitted(model, rows, room, gap);
+    let (mut columns, mut left) = fitted(model, rows, top..end, room, gap);
     // One long name does not take all the bars' place.
     let lacking = (BAR_MIN + BAR_GAP).saturating_sub(left);
     let wide = model.layout() == Layout::Columns;
@@ -109,7 +111,7 @@ pub fn draw(canvas: &mut Canvas<'_>, model: &Model, area: Rect, rows: &Listed<'_
         let style = if selected { theme.selected } else { theme.text };
         let mut line = vec![bar];
         for (place, column) in columns.iter().enumerate() {
-            line.extend(fill(column, lead(place), &column.cells[row], style, theme.muted));
+            line.extend(fill(column, lead(place), &column.cells[row - top], style, theme.muted));
         }
         if let (Some(scale), Listed::Groups(groups)) = (&bars, rows) {
             line.push(Span::raw("   "));
@@ -155,8 +157,14 @@ fn fill(drawn: &Drawn, gap: usize, cell: &Cell, style: Style, unknown: Style) ->
     out
 }
 
-/// The columns that there is room for, and the room that they leave.
-fn fitted(model: &Model, rows: &Listed<'_>, room: usize, gap: usize) -> (Vec<Drawn>, usize) {
+/// The columns that there is room for, with the cells of the rows in sight, and the room that they leave.
+fn fitted(
+    model: &Model,
+    rows: &Listed<'_>,
+    sight: Range<usize>,
+    room: usize,
+    gap: usize,
+) -> (Vec<Drawn>, usize) {
     let all = match rows {
         Listed::Groups(_) => Column::OF_GROUPS.to_vec(),
         Listed::Records(_) => {
@@ -169,7 +177,7 @@ fn fitted(model: &Model, rows: &Listed<'_>, room: usize, gap: usize) -> (Vec<Dra
             Column::OF_RECORDS.into_iter().filter(|column| !same(column)).collect()
         }
     };
-    let mut drawn: Vec<Drawn> = all.into_iter().map(|column| one(model, rows, column)).collect();
+    let mut drawn: Vec<Drawn> = all.into_iter().map(|column| one(model, rows, &sight, column)).collect();
     let least = NAMES[usize::from(gap < GAPS[0])];
     let fit = |drawn: &[Drawn]| {
         let widths: Vec<(Column, usize)> = drawn.iter().map(|drawn| (drawn.column, drawn.width)).collect();
@@ -193,26 +201,35 @@ fn fitted(model: &Model, rows: &Listed<'_>, room: usize, gap: usize) -> (Vec<Dra
     (drawn, (room + gap).saturating_sub(used(&fitted)))
 }
 
-fn one(model: &Model, rows: &Listed<'_>, column: Column) -> Drawn {
+/// A column. Of the rows out of sight only names are looked at, for how wide they are: with a thousand rows the rest would
+/// take longer than all else of a picture, and numbers are hardly ever wider than what all of them come to.
+fn one(model: &Model, rows: &Listed<'_>, sight: &Range<usize>, column: Column) -> Drawn {
     let (zone, now) = (model.look.zone, model.now());
     let tell = |mut cell: Cell| {
         cell.text = model.look.glyphs.tell(&cell.text).into_owned();
         cell
     };
-    let mut cells: Vec<Cell> = match rows {
-        Listed::Groups(groups) => groups
-            .iter()
-            .map(|group| {
-                let name = if column == Column::Name { listed::name(model, group) } else { String::new() };
-                columns::of_group(column, &name, &group.totals, zone, now)
-            })
-            .collect(),
-        Listed::Records(records) => records.iter().map(|run| record(model, column, run)).collect(),
+    let of_group = |group: &Group| {
+        let name = if column == Column::Name { listed::name(model, group) } else { String::new() };
+        tell(columns::of_group(column, &name, &group.totals, zone, now))
     };
-    cells = cells.into_iter().map(tell).collect();
+    let of_record = |run: &AgentRun| tell(record(model, column, run));
+    let cells: Vec<Cell> = match rows {
+        Listed::Groups(groups) => groups[sight.clone()].iter().map(|group| of_group(group)).collect(),
+        Listed::Records(records) => records[sight.clone()].iter().map(|run| of_record(run)).collect(),
+    };
     let total = tell(total(model, rows, column));
     let title = column.title(model.runs.by).to_owned();
-    let widest = cells.iter().chain([&total]).map(|cell| shown::width(&cell.text)).max().unwrap_or(0);
+    let wide = |cell: &Cell| shown::width(&cell.text);
+    let names = match (rows, column) {
+        (Listed::Groups(groups), Column::Name) => groups.iter().map(|group| wide(&of_group(group))).max(),
+        (Listed::Records(records), Column::Agent | Column::Task | Column::Exit) => {
+            records.iter().map(|run| wide(&of_record(run))).max()
+        }
+        (_, Column::Last | Column::Reported) if !rows.is_empty() => Some("Sun 21:40".len()),
+        _ => None,
+    };
+    let widest = cells.iter().chain([&total]).map(wide).chain(names).max().unwrap_or(0);
     let width = widest.max(shown::width(&title));
     Drawn { column, title, cells, total, width }
 }
