@@ -60,23 +60,18 @@ struct Groups {
     by: By,
     zone: Tz,
     by_key: HashMap<Key, (Tally, BTreeSet<i64>)>,
+    /// Groups that nothing is added to.
+    whole: Vec<(Key, (Tally, BTreeSet<i64>))>,
 }
 
 impl Groups {
     fn none(by: By, zone: Tz) -> Self {
-        Self { by, zone, by_key: HashMap::new() }
+        Self { by, zone, by_key: HashMap::new(), whole: Vec::new() }
     }
 
     /// Adds what a part of the records comes to: of a project, of an agent, for a task, in a quarter; of which those
-    /// matter that are grouped by. Returns whose runs the group has, to which others may be added.
-    fn add(
-        &mut self,
-        project: i64,
-        agent: i64,
-        task: &str,
-        quarter: i64,
-        tally: &Tally,
-    ) -> &mut BTreeSet<i64> {
+    /// matter that are grouped by.
+    fn add(&mut self, project: i64, agent: i64, task: &str, quarter: i64, tally: &Tally) {
         let key = match self.by {
             By::Task => Key { project, task: task.to_owned(), ..Key::default() },
             By::Agent => Key { agent, ..Key::default() },
@@ -88,7 +83,6 @@ impl Groups {
         if self.by == By::Task && agent != ALL {
             agents.insert(agent);
         }
-        agents
     }
 }
 
@@ -178,13 +172,17 @@ fn tasks(
             while let Some(row) = rows.next()? {
                 let task = row.get_ref(0)?.as_str()?;
                 let tally = tally(row, 2)?;
-                let by_task = groups.by == By::Task;
-                let all = groups.add(*project, *agent, task, 0, &tally);
-                if let Ok(agents) = row.get_ref(1)?.as_str()
-                    && by_task
-                {
-                    all.extend(agents.split_ascii_whitespace().filter_map(|row| row.parse::<i64>().ok()));
+                if groups.by != By::Task {
+                    groups.add(*project, *agent, task, 0, &tally);
+                    continue;
                 }
+                // Each is a task of its own: of one agent, or of all, who are named.
+                let agents = match row.get_ref(1)?.as_str() {
+                    Ok(all) => all.split_ascii_whitespace().filter_map(|row| row.parse().ok()).collect(),
+                    Err(_) => BTreeSet::from([*agent]),
+                };
+                let key = Key { project: *project, task: task.to_owned(), ..Key::default() };
+                groups.whole.push((key, (tally, agents)));
             }
         }
     }
@@ -269,12 +267,13 @@ fn records(
 
 /// The groups as they are told: in order, as many as were asked for.
 fn told(groups: Groups, names: &Names, query: &RunQuery) -> RunSummary {
-    let Groups { by, zone, by_key } = groups;
+    let Groups { by, zone, by_key, whole } = groups;
     let mut total = Tally::default();
-    let count = by_key.len();
+    let count = by_key.len() + whole.len();
     let of_project = matches!(by, By::Task | By::Project);
     let groups: Vec<Group> = by_key
         .into_iter()
+        .chain(whole)
         .map(|(key, (tally, agents))| {
             total.join(&tally);
             let mut agents: Vec<AgentId> =
